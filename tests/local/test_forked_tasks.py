@@ -18,6 +18,7 @@ from support.other_processes import is_running, until
 from support.streaming_support import environment
 from support.subprocess_runs import SECONDS
 from typedbytes.jobs.errors import JobError
+from typedbytes.jobs.tasks import forked_task
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="tasks are forked on Linux, which has descriptors of processes"),
@@ -422,7 +423,23 @@ def test_another_attempt_of_a_forked_task_succeeds(tmp_path, files):
     marks = tmp_path / "marks"
     marks.mkdir()
     inside = f"p = '{marks}/' + value.strip()\n        if not os.path.exists(p): open(p, 'w').close(); os._exit(5)"
-    assert len(parents(tmp_path, files, inside=inside, attempts=2)) == 2
+    found = parents(tmp_path, files, inside=inside, attempts=2)
+    assert len(found) == 1 and os.getpid() not in found  # the second attempts of the first tasks among them
+
+
+SLOW_SERVER = "import time\n    if 'fork_server' in open('/proc/self/cmdline').read(): time.sleep({})"
+
+
+def test_a_job_that_fails_does_not_wait_for_a_server(tmp_path, files, monkeypatch):
+    monkeypatch.setattr(forked_task, "START_SECONDS", SECONDS)
+    inside = "if value == '01': time.sleep(.5); raise ValueError('no')"
+    with pytest.raises(JobError, match="no"):
+        parents(tmp_path, files, before=SLOW_SERVER.format(2 * SECONDS), inside=inside)
+
+
+def test_tasks_are_started_while_a_server_takes_long(tmp_path, files, monkeypatch):
+    monkeypatch.setattr(forked_task, "START_SECONDS", 0.1)
+    assert os.getpid() in parents(tmp_path, files, before=SLOW_SERVER.format(1))
 
 
 def test_a_job_whose_server_is_killed_fails(tmp_path, files):

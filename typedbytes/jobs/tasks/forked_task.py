@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+from contextlib import suppress
+from threading import Lock
 
 from typedbytes.jobs.tasks import fork_server
 from typedbytes.jobs.tasks.pipes import make_pipe
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ForkServer", "ForkedTask"]
 
-START_SECONDS = 10  # of a task
+START_SECONDS = 10  # of a server, and of a task
 KILLED = -9  # the exit code of a task whose server is gone
 
 
@@ -44,8 +46,10 @@ class ForkServer:
     ) -> None:
         self._names = [*task_names]
         self.may_combine: bool = False
-        self._is_ready = False
+        self._can_fork: bool | None = None  # None: it has not said yet
+        self._lock = Lock()
         self._channel, channel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._channel.settimeout(START_SECONDS)
         python, *words = command
         unread, stdin = make_pipe()
         with channel, unread, open(os.memfd_create("output"), "wb") as output:
@@ -57,15 +61,20 @@ class ForkServer:
                 pass_fds=[channel.fileno()],
             )  # fmt: skip
 
-    def is_ready(self) -> bool:
-        """Return whether it can fork: not yet, or never, is False."""
-        if not self._is_ready:
-            try:
-                said = self._channel.recv(1, socket.MSG_DONTWAIT)
-                self._is_ready, self.may_combine = bool(said), said == fork_server.COMBINES
-            except OSError:
-                pass
-        return self._is_ready
+    def can_fork(self) -> bool:
+        """Return whether it can fork, as soon as that is known: it runs the script meanwhile, as a task would."""
+        with self._lock:
+            if self._can_fork is None:
+                try:
+                    said = self._channel.recv(1)
+                except (BlockingIOError, socket.timeout):
+                    self._channel.settimeout(0)  # other tasks see whether it has said something, and do not wait
+                    return False
+                except OSError:
+                    said = b""
+                self._channel.settimeout(START_SECONDS)
+                self._can_fork, self.may_combine = bool(said), said == fork_server.COMBINES
+            return self._can_fork
 
     def fork(self, environ: Mapping[str, str], files: Iterable[Any]) -> ForkedTask | None:
         """Return a new task with three files as its standard ones; None if it cannot be forked."""
@@ -77,18 +86,23 @@ class ForkServer:
             try:
                 socket.send_fds(self._channel, [message or b"\0"], [each.fileno() for each in (*files, other_end)])
             except OSError:
-                self._is_ready = False
+                self._can_fork = False
         link.settimeout(START_SECONDS)
         try:
             said = link.recv(16)
         except OSError:
             said = b""
         if not said.startswith(fork_server.STARTED):  # an exit code would be that of a process that became no task
-            self._is_ready = False  # so that no other task waits for a server that hangs
+            self._can_fork = False  # so that no other task waits for a server that hangs
             link.close()
             return None
         link.settimeout(None)
         return ForkedTask(int(said), link)
+
+    def stop(self) -> None:
+        """Have the server fork no more; no task waits for it."""
+        with suppress(OSError):  # it is closed
+            self._channel.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Have the server end, and all of its tasks."""

@@ -1,12 +1,13 @@
 """Which tasks of a job are forked from a process that has imported its script: those of a command from the third on.
 
-Invariant: a task that cannot be forked, or not yet, is started as any process is.
+Invariant: a task that cannot be forked is started as any process is.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from threading import Lock
 
 from typedbytes.jobs.environment import names_of_task_variables
@@ -41,46 +42,52 @@ class Forks:
         self.can_fork: Callable[[Sequence[str]], bool] = lambda command: False
         self._start = start
         self._lock = Lock()
-        self._ntasks: dict[Any, int] = {}
-        self._servers: dict[Any, ForkServer] = {}
+        self._ntasks: Counter[Any] = Counter()
+        self._servers: dict[Any, ForkServer | None] = {}  # None: its tasks are not forked
         self._task_names = {*names_of_task_variables()}
 
     def server_for(self, command: Sequence[str], environ: Mapping[str, str]) -> ForkServer | None:
-        """Return a server that can fork a task now, or None; it is called once for each task."""
-        if not CAN_FORK:
-            return None
-        variables, key = self._shared(command, environ)
+        """Return a server that can fork a task, or None; it is called once for each task."""
+        server, key = self._find(command, environ)
         with self._lock:
-            number = self._ntasks[key] = self._ntasks.get(key, -1) + 1
-            if number == FIRST_FORKED and self.can_fork(command):
-                from typedbytes.jobs.tasks.forked_task import ForkServer
-
-                try:
-                    self._servers[key] = ForkServer(self._start, command, variables, self._task_names)
-                except OSError:  # there is no process or descriptor left for it
-                    pass
-            return self._ready(key)
+            self._ntasks[key] += 1
+        return server
 
     def may_combine(self, command: Sequence[str], environ: Mapping[str, str]) -> bool:
         """Return whether a server has said that tasks of a command can run the job's combiner themselves."""
-        if not self._servers:
-            return False
-        _, key = self._shared(command, environ)
-        with self._lock:
-            server = self._ready(key)
-            return server is not None and server.may_combine
+        server, _ = self._find(command, environ)
+        return server is not None and server.may_combine
 
-    def _shared(self, command, environ):
-        """Return the variables that all tasks of a command share, and a key for these and the command."""
+    def _find(self, command, environ):
+        """Return the server of a command that can fork, or None, and a key for the command and its variables."""
+        # those that all its tasks share
         variables = {name: environ[name] for name in environ.keys() - self._task_names}
-        return variables, (*command, frozenset(variables.items()))
+        key = (*command, frozenset(variables.items()))
+        with self._lock:
+            if self._ntasks[key] >= FIRST_FORKED and key not in self._servers:
+                self._servers[key] = self._new_server(command, variables)
+            server = self._servers.get(key)
+        return (server if server is not None and server.can_fork() else None), key
 
-    def _ready(self, key):
-        server = self._servers.get(key)
-        return server if server is not None and server.is_ready() else None
+    def _new_server(self, command, variables):
+        if not (CAN_FORK and self.can_fork(command)):
+            return None
+        from typedbytes.jobs.tasks.forked_task import ForkServer
+
+        try:
+            return ForkServer(self._start, command, variables, self._task_names)
+        except OSError:  # there is no process or descriptor left for it
+            return None
+
+    def stop(self) -> None:
+        """Have all servers fork no more; no task waits for one."""
+        with self._lock:
+            for server in filter(None, self._servers.values()):
+                server.stop()
 
     def close(self) -> list[subprocess.Popen[bytes]]:
         """Have all servers end, and return their processes."""
-        for server in self._servers.values():
+        servers = [*filter(None, self._servers.values())]
+        for server in servers:
             server.close()
-        return [server.process for server in self._servers.values()]
+        return [server.process for server in servers]

@@ -98,6 +98,7 @@ class Processes:
             self.stopped = True
             for process in self._running:
                 _kill_group(process)
+        self.forks.stop()
 
     def may_combine(self, command: Sequence[str] | None, environ: Mapping[str, str]) -> bool:
         """Return whether the map tasks of a command are known to run the combiner where their environment says so."""
@@ -165,10 +166,13 @@ class Processes:
             reader.join()
         return process.returncode, b"".join(pieces)
 
+    def _check_stopped(self):
+        if self.stopped:
+            raise TaskError(STOPPED, final=True)
+
     def _start_process(self, command, **options):
         with self._lock:
-            if self.stopped:
-                raise TaskError(STOPPED, final=True)
+            self._check_stopped()
             process = subprocess.Popen(command, start_new_session=True, cwd=self.folder, **options)
             self.caretaker.add(process.pid)
             self._running.add(process)
@@ -176,6 +180,7 @@ class Processes:
 
     def _start_server(self, command, **options):
         with self._lock:
+            self._check_stopped()
             server = subprocess.Popen(command, start_new_session=True, cwd=self.folder, **options)
             self.caretaker.add(server.pid)
         return server
@@ -242,8 +247,7 @@ class Processes:
                 pass
 
     def _check_outcome(self, code, feed_error, has_unread, read_error, messages):
-        if self.stopped:
-            raise TaskError(STOPPED, final=True)
+        self._check_stopped()
         if feed_error is not None and not isinstance(feed_error, BrokenPipeError):
             raise feed_error
         if read_error is not None and not isinstance(read_error, DecodeError):
