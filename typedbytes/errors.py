@@ -58,7 +58,7 @@ class TypedBytesError(Exception):
     option: str | None = None
     hint: str = ""
 
-    def __init__(self, *args: object) -> None:  # which inspect.signature does not find in a compiled base
+    def __init__(self, *args: object) -> None:  # inspect.signature finds none in a compiled base
         super().__init__(*args)
 
 

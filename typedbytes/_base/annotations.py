@@ -58,7 +58,7 @@ class Annotations:
         """Return whether a record class is in an annotation; seen: what was looked at, by id."""
         if annotation is None or id(annotation) in seen:
             return False
-        seen[id(annotation)] = annotation  # which keeps its id
+        seen[id(annotation)] = annotation  # kept alive, so that its id stays its own
         text = annotation if isinstance(annotation, str) else getattr(annotation, "__forward_arg__", None)
         if text is not None:
             return self.has_record(self._evaluated(text), seen)

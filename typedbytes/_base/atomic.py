@@ -147,7 +147,7 @@ def name_folder(folder, path, *, over_empty=False):
 
 
 def _remove_claim(folder, path):
-    if os.path.exists(folder):  # it has not been renamed
+    if os.path.exists(folder):  # the folder has not been renamed
         try:
             os.rmdir(path)
         except OSError:
@@ -170,7 +170,7 @@ def sync(path):
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except PermissionError:
-        return  # it may be writable and not readable
+        return  # a folder may be writable and not readable
     try:
         _sync(descriptor)
     finally:
@@ -206,5 +206,5 @@ def _remove(partial):
 
         shutil.rmtree(partial, ignore_errors=True)
     except OSError:
-        pass  # it was never made
+        pass  # the file was never made
     _unfinished.discard(partial)

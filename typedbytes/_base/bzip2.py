@@ -26,7 +26,7 @@ _HEADER_NBYTES = 4
 _READ_NBYTES = 1 << 20
 _PIECE_NBYTES = 1 << 18
 _MAX_BLOCK_NBYTES = 4 << 20  # 900,000 symbols of 20 bits, and tables
-_MAX_FALSE_MARKERS = 16  # that a block may have among its bits, of which one in 10 million has one
+_MAX_FALSE_MARKERS = 16  # in the bits of a block; one block in 10 million has one
 _FOUND_NBYTES = 7  # of a marker that starts inside a byte
 #: For each marker and each bit of a byte at which it starts: its five whole bytes, and masks and bits of its ends.
 _PATTERNS = [

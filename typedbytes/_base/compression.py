@@ -57,7 +57,7 @@ def decompressed(source, name=""):
     if kind in KINDS:
         head = _read_fully(source, SIGNATURE_NBYTES)
         source = put_back(head, source)
-        is_chunked = name_of(head) in (None, *OTHER_COMPRESSIONS.values())  # which ChunkedFile refuses
+        is_chunked = name_of(head) in (None, *OTHER_COMPRESSIONS.values())  # ChunkedFile refuses other compressions
         return ChunkedFile(source, kind) if is_chunked else source
     head = b""
     while any(signature.startswith(head) for signature in COMPRESSIONS if signature != head):

@@ -150,10 +150,10 @@ class _Worker:
             function, arguments = self._calls.get()
             try:
                 result: Any = (function(*arguments), None)
-            except BaseException as error:  # it is raised where the result is wanted
+            except BaseException as error:  # raised where the result is wanted
                 result = None, error
             self.results.put(result)
-            function = arguments = result = None  # which may hold files
+            function = arguments = result = None  # they may hold files
 
     def start(self, function, arguments):
         self._calls.put((function, arguments))
@@ -168,7 +168,7 @@ class _Hdfs(HdfsFileSystem):
         super().__init__(*arguments, **options)
         self.root = self.unstrip_protocol("/")[:-1]  # of its URLs
         self.client.inner = _Client(self.client.inner, self)
-        self._seconds = ANSWER_SECONDS  # that a call may take
+        self._seconds = ANSWER_SECONDS  # at most, for a call
         self._idle: list[_Worker] = []
         self._unanswered: list[_Worker] = []  # their calls are unanswered, and nothing waits for them any more
         self._unanswered_since = 0.0  # when the last of these calls was given up
@@ -202,7 +202,7 @@ class _Hdfs(HdfsFileSystem):
         try:
             seconds = min(self._seconds, TIDYING_SECONDS) if is_tidying else self._seconds
             result, error = worker.results.get(timeout=seconds)
-        except BaseException as interruption:  # it has no answer, and no one waits for it any more
+        except BaseException as interruption:  # there is no answer, and no one waits for it any more
             self._unanswered.append(worker)
             self._unanswered_since = time.monotonic()
             if not isinstance(interruption, Empty):

@@ -16,7 +16,7 @@ __all__ = ["LzopFile"]
 
 _MAGIC = b"\x89LZO\0\r\n\x1a\n"
 _MAX_BLOCK_NBYTES = 64 << 20  # of lzop
-_MIN_VERSION, _VERSION = 0x0940, 0x1040  # that has all fields above; the newest that was known in 2026
+_MIN_VERSION, _VERSION = 0x0940, 0x1040  # the first with all fields above; the newest known in 2026
 _LZO1X = range(1, 4)  # methods
 
 # flags; a filter is for sounds and pictures

@@ -134,7 +134,7 @@ def _read(data):
     if len(header) == start <= _MAX_KNOWN_NBYTES and len(KNOWN) < _MAX_KNOWN:
         KNOWN[header] = known
     if dtype.names is None:
-        return ndarray(shape, dtype, data, start, None, order).copy(order)  # which is aligned
+        return ndarray(shape, dtype, data, start, None, order).copy(order)  # a copy is aligned
     dtype = dtype.newbyteorder("|")  # a copy: the names of its fields can be set
     # Copied as bytes, which keeps the padding of records.
     return ndarray((nbytes,), "u1", data, start).copy().view(dtype).reshape(shape, order=order)

@@ -16,5 +16,5 @@ def require_posix(part):
 def _is_there(name):
     try:
         return find_spec(name) is not None
-    except ValueError:  # it is None in sys.modules
+    except ValueError:  # the module is None in sys.modules
         return False

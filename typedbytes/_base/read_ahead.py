@@ -61,7 +61,7 @@ class _Fetch:
         """Read it; the thread calls this."""
         try:
             self.data = _read_at(*self._read)
-        except BaseException as error:  # it is raised where the data is wanted
+        except BaseException as error:  # raised where the data is wanted
             self.error = error
         del self._read  # the file, which its owner may have dropped
         self.is_done = True

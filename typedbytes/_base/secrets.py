@@ -9,11 +9,11 @@ from __future__ import annotations
 
 __all__ = ["remember_secrets", "without_secret_values", "without_secrets"]
 
-_SECRETS: set[str] = set()  # those so far: errors of file systems quote them without their URL or name
+_SECRETS: set[str] = set()  # seen so far: errors of file systems quote them without their URL or name
 _MIN_SECRET = 4  # characters: shorter ones occur in any text
 _MIN_VALUE = 8  # characters of the value of a name: shorter ones are words, as in auth=none
 _SPACE = r"\s"
-_NOT_AZURE = "(?<!abfs)(?<!abfss)(?<!wasb)(?<!wasbs)"  # whose URLs have the container before the @
+_NOT_AZURE = "(?<!abfs)(?<!abfss)(?<!wasb)(?<!wasbs)"  # URLs of Azure have the container before the @
 #: What the names of secrets have: a parameter of a query anywhere in its name, others at the end of one of its words,
 #: the short ones as a whole word. A key is one word of many names that are no secrets, mapreduce.job.output.key.class.
 _WORDS = "secrets?|token|passwords?|passwd|passphrase|pwd|credentials?|signature|delegation"

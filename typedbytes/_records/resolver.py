@@ -62,7 +62,7 @@ class Resolver:
         """Return the node of an annotation that was given by itself."""
         try:
             root = self.resolve(annotation, Scope())
-            for record, describe, arguments in self.queue:  # which grows
+            for record, describe, arguments in self.queue:  # the queue grows meanwhile
                 self.path, self.described = record.name, (record.cls, arguments)
                 describe(record, Hints(self, record, arguments))
             self.finish(self.target(root))
@@ -82,7 +82,7 @@ class Resolver:
     def changed(self, node: Node, **facts: Any) -> Node:
         """Return the node that differs from another in these attributes only."""
         same = {name: value for name in Node.__slots__[2:] if (value := getattr(node, name)) is not None}
-        if node.kind == "enum":  # which has dicts
+        if node.kind == "enum":  # an enum has dicts
             other = Node(node.kind, node.shown, **{**same, **facts})
             self.places[other] = self.path
             return other

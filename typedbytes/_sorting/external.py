@@ -226,7 +226,7 @@ class Spills:
     def merge(self, segments: Iterable[Segment], sink: Any) -> int:
         """Merge segments into a sink, with equal keys in the order of the segments; return the number of records."""
         segments = [segment for segment in segments if segment.nrecords]
-        buffer_nbytes = max([BUFFER_NBYTES[0], *(segment.largest for segment in segments)])  # which holds whole records
+        buffer_nbytes = max([BUFFER_NBYTES[0], *(segment.largest for segment in segments)])  # of whole records
         max_segments = max(2, min(self._max_files, self._memory // (buffer_nbytes + self._decompressor_nbytes) - 1))
         while len(segments) > max_segments:
             segments = [

@@ -36,7 +36,7 @@ def open_socket(address, timeout):
         try:
             return socket.create_connection(address, timeout)
         except OSError as error:
-            error.filename = f"{address[0]}:{address[1]}"  # which its text has then, unless it is of the timeout
+            error.filename = f"{address[0]}:{address[1]}"  # then its text names it, unless it is a timeout
             raise
     path = os.fspath(address)
     sock = socket.socket(socket.AF_UNIX)

@@ -294,7 +294,7 @@ class Server:
             return
         try:
             answer = [self._result(message)]
-        except (Exception, SystemExit) as error:  # which a thread ends with in silence
+        except (Exception, SystemExit) as error:  # a thread would end with it in silence
             answer = _failure(error)
         try:
             writer.write(answer, id=message.id)

@@ -26,7 +26,7 @@ class Assembly:
         self.names = names
         self.visible = visible
         self.paths = paths
-        self.batch_rows = self._max_rows = batch_rows  # those with _max: in the current batch
+        self.batch_rows = self._max_rows = batch_rows  # _max: of the current batch
         self.batch_nbytes = self._max_nbytes = batch_nbytes
         self.policy = policy
         self.structure = structure

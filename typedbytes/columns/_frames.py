@@ -49,7 +49,7 @@ def without_unnamed_index(frame):
         return frame  # Arrow leaves it out
     import pyarrow
 
-    if unnamed:  # which Arrow would take for columns, so that a frame of which rows were selected had one more
+    if unnamed:  # Arrow would make a column of the index of selected rows
         frame = frame.reset_index(level=unnamed, drop=True)
     return pyarrow.Table.from_pandas(frame, preserve_index=frame.index.names != [None])
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DIALECT", "RowColumns", "types_of_files"]
 
-DIALECT: Any = "hive"  # which has a SHORT, and a null of one byte
+DIALECT: Any = "hive"  # it has a SHORT, and a null of one byte
 
 
 class _TypedRows(TypedPairs):

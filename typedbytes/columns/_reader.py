@@ -247,7 +247,7 @@ class BatchReader(_core.RecordIterator, Exports):
             if batch is _core.END:
                 return self._assembly.empty_batch()
             ready.insert(0, batch)
-            self._nrows -= len(batch)  # it is returned later
+            self._nrows -= len(batch)  # the batch is returned later
         return ready[0]
 
     def _step(self):

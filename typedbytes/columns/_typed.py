@@ -84,7 +84,7 @@ class TypedColumns:
         self._codecs: dict[int, Any] = {}
         roots = [resolve(annotation) for annotation in self.options.values()]
         self.types = tuple(self._type(root, root.shown, ()) for root in roots)
-        self._fields: tuple[str, ...] | None = None  # which are columns of their own
+        self._fields: tuple[str, ...] | None = None  # fields that are columns of their own
         if len(roots) == 1 and roots[0].kind == "record":
             self._fields = tuple(name for name, _ in self.types[0][1][1])
 

@@ -216,7 +216,7 @@ def _without_objects(column, options):
         return column
     if options.structs_as_maps:
         raise EncodeTypeError("a frame with a column of objects cannot be a column of MAPs: pass a list of dicts")
-    return tuple(parts[1])  # as those of VECTORs
+    return tuple(parts[1])  # as items of VECTORs are
 
 
 def _not_a_column(found):

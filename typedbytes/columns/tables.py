@@ -94,7 +94,7 @@ def _arrow_type(kind):
 
     if kind == "unknown":
         return pyarrow.null()
-    with read(b"", schema=[kind], pairs=False, dialect="hive") as reader:  # which has a short
+    with read(b"", schema=[kind], pairs=False, dialect="hive") as reader:  # that dialect has a short
         return pyarrow.RecordBatchReader.from_stream(reader).schema.field(0).type
 
 

@@ -26,7 +26,7 @@ def check_python(plan, say):
         return
     versions = versions_in(plan.bundle)
     if not versions:
-        return  # it has no compiled module of ours
+        return  # that Python has no compiled module of ours
     wanted = " or ".join(sorted(versions, key=lambda version: int(version.partition(".")[2])))
     given = {version: f"the nodes run Python {version}" for version in plan.python_versions}
     reasons = given or _version_of(plan.python)

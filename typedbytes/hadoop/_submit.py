@@ -154,7 +154,7 @@ def _submit(plan, start, say, history):
     except OSError as error:
         raise SubmitError(f"Hadoop's command {command[0]} does not start: {error.strerror}") from None
     with client:
-        assert client.stdout is not None  # it is a pipe
+        assert client.stdout is not None  # standard output is a pipe
         try:
             for line in client.stdout:
                 log.parse_line(line)

@@ -28,7 +28,7 @@ def summarize(report):
 
 def _last_of(report):
     starts = [number for number, line in enumerate(report) if line.startswith(START)]
-    if not starts:  # it failed before it read any input; a line before a traceback says that it belongs to another one
+    if not starts:  # failed before it read any input; a traceback that starts elsewhere is another's
         starts = [
             n
             for n, line in enumerate(report)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["STOPPED", "JobHistory", "StepHistory", "TaskHistory", "bad_records_in", "nbytes_of_parts", "recorded"]
 
 STOPPED = "the job was stopped"  # why an attempt has failed that was ended with its job
-MAX_BAD_RECORDS = 20  # that a report shows
+MAX_BAD_RECORDS = 20  # at most, in a report
 MAX_ITEM_NBYTES = 1 << 16  # of a key or a value that is decoded to be shown
 
 

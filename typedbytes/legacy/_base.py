@@ -67,7 +67,7 @@ class _Legacy:
 
     __module__ = "typedbytes.legacy"
 
-    file: Any  # these three by each subclass
+    file: Any  # set by each subclass, as the next two
     _connect: Any
     register: Any
 

@@ -28,7 +28,7 @@ class Classes:
 
     def __init__(self, texts: Mapping[str, str], outer: Classes | None = None) -> None:
         self._texts = texts
-        self._outer = outer  # that has the classes that these do not describe
+        self._outer = outer  # for classes that these do not describe
         self._programs: dict[str, ClassProgram] = {}
 
     def __contains__(self, name: str) -> bool:

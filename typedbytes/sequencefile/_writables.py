@@ -31,7 +31,7 @@ __all__ = [
 _IO = "org.apache.hadoop.io."
 _TYPED_BYTES = KINDS["org.apache.hadoop.typedbytes.TypedBytesWritable"]
 _MAX_DEPTH = 64
-AVRO = "org.apache.avro.mapred."  # whose classes are read by the schema in the header
+AVRO = "org.apache.avro.mapred."  # its classes are read by the schema in the header
 #: The variable with the path of a file of descriptions.
 CLASSES_FILE = "TYPEDBYTES_CLASSES"
 

@@ -352,7 +352,7 @@ class TaskRun:
         if self._input_format == "split":  # Hadoop has counted pieces of the split
             counters.add("typedbytes", "MapInputRecords", self._input.record)
         self._output.close()
-        self._file.close()  # which may call the combiner
+        self._file.close()  # the file may call the combiner
         counters.send()
         self._sink.close()
         side_files.commit()

@@ -26,7 +26,7 @@ class SideFiles:
         self._role: Any = None  # of the running task; None: no task runs
         self._pid = None
         self._files = {}  # final name -> open file
-        self._folders = set()  # that the task has made for an output by key
+        self._folders = set()  # made by the task for an output by key
         self.error = None  # the OSError that kept them from being finished
 
     @property

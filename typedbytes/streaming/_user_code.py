@@ -18,7 +18,7 @@ class StopEarly(Exception):
     because Hadoop fails a task that leaves input unread.
     """
 
-    def __init__(self, *args):  # which inspect.signature does not find in a compiled base
+    def __init__(self, *args):  # inspect.signature finds none in a compiled base
         super().__init__(*args)
 
 
@@ -93,7 +93,7 @@ class Step:
         self._types = {role: ({}, {}) if batch else record_types(role, self.functions[role]) for role in METHODS}
         if max_bad:
             for role, function in self.functions.items():
-                # that of a class is known when it has been called
+                # the method of a class is known when it has been called
                 if not (function is None or isinstance(function, type)):
                     UserCode(role, function).for_each_record()
 
@@ -331,7 +331,7 @@ def record_types(role, user_function):
 
 def _is_annotated(function):
     """Return whether a function has annotations that may be of a record class."""
-    if getattr(function, "__module__", None) == "typedbytes.streaming.lib":  # whose functions take anything
+    if getattr(function, "__module__", None) == "typedbytes.streaming.lib":  # our own functions take anything
         return False
     try:
         annotations = getattr(function, "__annotations__", None) or {}

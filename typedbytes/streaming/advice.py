@@ -127,7 +127,7 @@ def details_of_item(name: str, item: object, encode: Callable[[object], bytes]) 
     try:
         shown = repr(item)[:SHOWN_NCHARS]
     except Exception:
-        return []  # it is of a class that is not ours
+        return []  # of a class that is not ours
     try:
         return [(name, f"{shown} ({encode(item)[:SHOWN_NBYTES].hex()})")]
     except Exception:

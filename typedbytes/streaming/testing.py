@@ -171,7 +171,7 @@ class _TaskInMemory(TaskRun):
             self._open()
             self._work()
             failure = self._input.failure()
-            if failure is not None:  # which user code has caught
+            if failure is not None:  # user code has caught it
                 raise failure
             self._output.close()
             return self._sink.getvalue()

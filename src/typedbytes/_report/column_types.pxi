@@ -40,7 +40,7 @@ cdef extern from *:
     int keeps_digits(double value, uint64_t digits, Py_ssize_t nplaces) noexcept
 
 cdef enum:
-    KEPT_NDIGITS = 15         # which every DOUBLE keeps
+    KEPT_NDIGITS = 15         # every DOUBLE keeps so many
 
 cdef enum CellKind:
     EMPTY_CELL, WHOLE_CELL, REAL_CELL, TEXT_CELL

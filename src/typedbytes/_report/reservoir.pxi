@@ -25,7 +25,7 @@ cdef class Reservoir:
     cdef public long long ahead
     cdef long long ndrawn     # with those that others have replaced
     cdef Py_ssize_t size
-    cdef double probability   # that the next record is drawn
+    cdef double probability   # of drawing the next record
     cdef uint64_t state
     cdef Decoding d
     cdef Skipping skipping

@@ -57,7 +57,7 @@ cdef class Walker:
     cdef Skipping skipping
     cdef Decoding d
     cdef int nparts
-    cdef int part             # which value of the record is next, or has begun
+    cdef int part             # the value of the record that is next, or has begun
     cdef bint is_inside       # the value `part` has begun
     cdef bint is_whole        # the input is all there: a record that it cuts is not visited
     cdef long long offset     # in what `read` reads

@@ -22,7 +22,7 @@ cdef struct Sum:
 
 
 cdef enum:
-    RECORDS_AHEAD = 32        # whose keys are looked up together
+    RECORDS_AHEAD = 32        # the keys of so many are looked up together
 
 cdef int64_t MAX_EXACT = <int64_t>1 << 53    # whole numbers up to here are doubles
 

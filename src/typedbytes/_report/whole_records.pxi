@@ -109,7 +109,7 @@ cdef class WholeRecords(Walker):
             try:
                 self.decoder.decode((self.out.cursor - KEPT_NBYTES)[:KEPT_NBYTES])
                 nbroken = len(self.decoder.getstate()[0])
-            except UnicodeDecodeError:    # which decoding the record raises again
+            except UnicodeDecodeError:    # decoding the record raises it again
                 self.decoder = None
         self.ndecoded = KEPT_NBYTES
         self.out.cursor -= nbroken

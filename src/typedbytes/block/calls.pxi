@@ -55,7 +55,7 @@ cdef class Connection:
     cdef unsigned long caller     # the thread that calls
     cdef uint32_t id
     cdef readonly bint _is_behind    # the reply to the last request is still to come
-    cdef int process              # that may call
+    cdef int process              # the one that may call
     cdef State state
 
     def __cinit__(self, *args, **options):

@@ -278,7 +278,7 @@ cdef class AsyncCoalescingWriter(OpenWriter):
                 waiter = self.waiters.popleft()
                 if not waiter.done():
                     waiter.set_result(None)
-                    break    # that task wakes the next one
+                    break    # the task just woken wakes the next one
         if self.failure is not None or self.is_closed or not self.unsent_nbytes():
             drainers, self.drainers = self.drainers, []
             for waiter in drainers:

@@ -88,7 +88,7 @@ cdef class CoalescingWriter(OpenWriter):
             raise ValueError("the sink must block: socket.setblocking(True), or a timeout")
         self.timeout_ms = <long long>(timeout * 1000) if timeout else -1
         bound_inflight(self.sink, max_inflight)
-        self.filling = resized(self.filling, self.capacity)    # which an __init__ that failed may have left
+        self.filling = resized(self.filling, self.capacity)    # an __init__ that failed may have left it
         self.sending = resized(self.sending, self.capacity)
         start_scratch(&self.encoder.buf, self.filling, self.capacity)
         if register_writer(self):

@@ -16,7 +16,7 @@ cdef class Sink:
     cdef bint may_be_awaited
     cdef bint may_have_sent       # the method raised: it may have written a part
     cdef Py_ssize_t sent          # bytes sent of the current message, or of the last one
-    cdef PyObject* writer         # that this belongs to, borrowed; NULL: none
+    cdef PyObject* writer         # the owner of this, borrowed; NULL: none
 
     def __cinit__(self, target):
         self.target = target

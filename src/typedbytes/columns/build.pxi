@@ -584,7 +584,7 @@ cdef class Builder:
         table.n = n
         batch.table = table
         batch.names = names
-        self.table = NULL    # it belongs to the Batch now
+        self.table = NULL    # the table belongs to the Batch now
         self.start(rest)
         return batch
 

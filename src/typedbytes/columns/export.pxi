@@ -202,7 +202,7 @@ cdef int export_numbers(ArrowArray* array, Table* table, const Column* c, Py_ssi
             bits[i >> 3] |= c.data[i] << (i & 7)
         private.buffers[1] = bits
     if c.meaning == TIME and c.unit != MICROSECONDS and n:
-        private.bits = PyMem_RawMalloc(n * sizeof(int32_t))    # which fit: see is_time_of_day
+        private.bits = PyMem_RawMalloc(n * sizeof(int32_t))    # the values fit: see is_time_of_day
         if private.bits == NULL:
             raise MemoryError
         for i in range(n):

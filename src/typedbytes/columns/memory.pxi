@@ -1,6 +1,6 @@
 # Column and Table: their memory, its owners, reserving capacity.
 
-cdef enum Kind:               # those up to DECIMAL have data of one size for each value
+cdef enum Kind:               # kinds up to DECIMAL have data of one size for each value
     FIXED                     # scalars of one width: data
     ARRAY                     # VECTORs of one arity, items of one fixed-width type: data has nitems for each value
     FIXED_BYTES               # BYTES of one length, `width`

@@ -272,7 +272,7 @@ cdef tuple project(tuple described, list paths):
     if described[0] == "struct" and is_whole:
         return project_whole_struct(described, within)
     if described[0] == "struct" and described[1] and described[1][0][1][0] == "typed":
-        return project_whole_struct(described, within)    # of which all is known, and checked
+        return project_whole_struct(described, within)    # all of it is known, and checked
     if is_whole or described[0] not in ("struct", "map", "unknown"):
         raise no_part_error(next(iter(within)), described)
     return project_fields(dict(described[1]) if described[0] == "struct" else {}, within)

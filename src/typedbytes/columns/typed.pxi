@@ -85,7 +85,7 @@ cdef int declare(Column* c, const Null* null) except -1:
     elif c.typed.is_record:
         c.kind = STRUCT if c.typed.declared == MAP else TUPLE
         for i in range(c.nchildren if c.kind == TUPLE else 0):
-            if c.children[i].null == &MISSING_FIELD:    # which a VECTOR cannot leave out
+            if c.children[i].null == &MISSING_FIELD:    # a VECTOR cannot leave a field out
                 c.children[i].null = null
     c.code = c.typed.declared
     return 0
@@ -375,7 +375,7 @@ cdef Outcome append_by_name(Walk* w, Column* c) noexcept nogil:
         outcome = find_field(w, c, &field)
         if outcome == APPENDED:
             outcome = append_value(w, c.children[field])
-        elif outcome == OTHER_TYPE and w.p != key:    # it has a value: the last one counts
+        elif outcome == OTHER_TYPE and w.p != key:    # the field has a value: the last one counts
             set_length(c.children[field], c.n)
             outcome = append_value(w, c.children[field])
         elif outcome == OTHER_TYPE and c.typed.forbids_unknown:

@@ -21,7 +21,7 @@ cdef enum:
 cdef enum Fault:
     NO_FAULT
     MISSING                   # a field without a default
-    NOT_A_RECORD              # it has a key that is not a field, or too many or too few items
+    NOT_A_RECORD              # for a key that is not a field, for too many or too few items
     UNFIT                     # a number or text of the right kind that the column cannot hold
 
 cdef struct Walk:

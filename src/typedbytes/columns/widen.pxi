@@ -241,7 +241,7 @@ cdef bint widen_numbers(Column* c, int code) except -1:
     else:
         for i in range(n):
             store_i32(encoded, (<int32_t*>c.data)[i])
-            (<double*>wide)[i] = load_f32(encoded)    # which keeps the bits of a NaN, as a cast does not
+            (<double*>wide)[i] = load_f32(encoded)    # unlike a cast, this keeps the bits of a NaN
     free_memory(c)
     c.data = wide
     c.used = n * 8

@@ -66,7 +66,7 @@ cdef int reserve_storage(ReadBuffer* b, Py_ssize_t wanted) except -1:
     if nkept >= b.capacity // 2:
         # Not copied by us: large memory is moved by its pages, so that there are never two copies of it.
         done = b.cursor - b.start
-        storage = <unsigned char*>PyMem_Realloc(b.storage, 2 * <size_t>b.capacity)    # which has none beyond Py_ssize_t
+        storage = <unsigned char*>PyMem_Realloc(b.storage, 2 * <size_t>b.capacity)    # fails beyond Py_ssize_t
         if storage == NULL:
             raise MemoryError
         b.capacity *= 2

@@ -120,7 +120,7 @@ class _Classes:
         fields, names = {}, ClassNames(word[:1].upper() + word[1:] for word in [*KEYWORDS.split(), *shape.fields])
         for key, field_shape in shape.fields.items():
             if not key:
-                continue  # which @Field cannot say
+                continue  # @Field cannot say it
             kind = self.type_of(field_shape, key, may_be_missing=field_shape.total < shape.counts["map"], boxed=False)
             plain = key
             if not _can_be_component(key):

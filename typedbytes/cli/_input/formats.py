@@ -27,7 +27,7 @@ from typedbytes.cli._records.encoded import Encoded, NoPairs, NoValues, Pairs
 
 EMPTY = "empty"  # no bytes, which are of every format
 NAMES = ("typedbytes", "sequencefile", "json", "block")
-INPUTS = (*NAMES, "rcfile")  # which is read only
+INPUTS = (*NAMES, "rcfile")  # RCFiles are read, not written
 # the code and the length of a value; more are read only where text may start with a signature, or a signature with text
 MAX_NBYTES = 5
 CHUNK_NBYTES = 1 << 16
@@ -36,7 +36,7 @@ _HINTS = {
     **dict.fromkeys(OTHER_COMPRESSIONS.values(), " data (to be decompressed first)"),
 }
 JSON_PIECE_NBYTES = 1 << 20  # of a line that may hold several values
-_TEXT_NBYTES = 1 << 18  # that are looked at together
+_TEXT_NBYTES = 1 << 18  # looked at together
 # 6: a version, which distinguishes it from text
 _SIGNATURES = (SEQUENCE_FILE + b"\6", BLOCK_MESSAGE, *FOREIGN, *BYTE_ORDER_MARKS)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["submit"]
 
-BUNDLE = "typedbytes-bundle.zip"  # that printed commands make
+BUNDLE = "typedbytes-bundle.zip"  # printed commands make it
 
 
 def submit(settings: SubmitSettings, folder: str, output: CommandOutput) -> None:

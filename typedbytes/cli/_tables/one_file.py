@@ -56,7 +56,7 @@ class EmptyInputs:
 
     def __init__(self, inputs, types):
         self._inputs = inputs
-        self._types = types  # those of --type and --key-type
+        self._types = types  # of --type and --key-type
         self.classes = ()  # of the first SequenceFile
 
     def schema(self):

@@ -90,7 +90,7 @@ def _kind(rereadable, inputs, widen):
         source = inputs.check_for_pairs(source, kind, name)
         if kind == "sequencefile":
             with suppress(DecodeError):  # reading the records raises it
-                inputs.source_of(source, kind, name)  # which says what classes are not known
+                inputs.source_of(source, kind, name)  # raises for classes that are not known
     return kind
 
 

@@ -78,7 +78,7 @@ def _row(sums, number, dialect):
 
 
 def _is_decimal(number):
-    return type(number).__module__ == "decimal"  # which is not imported for this: start-up time
+    return type(number).__module__ == "decimal"  # not imported for this: start-up time
 
 
 def _shown(number):

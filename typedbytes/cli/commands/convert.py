@@ -240,7 +240,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         refuse_compressed("a Parquet file", output)
     if is_table:
         empty = EmptyInputs(inputs, types)
-        is_read_twice = settings.widen and not types  # which fit all records
+        is_read_twice = settings.widen and not types  # given types fit all records
         batches = _widened(inputs) if is_read_twice else _as_they_come(inputs, types, empty)
         write_table(batches, output, settings.target, settings.codec, shape, empty)
         return None
@@ -315,7 +315,7 @@ def _encoded_batches(batches, pairs, is_hive, keeps_names):
 def _rows(batch, keeps_names):
     """Return the rows of a batch as a column."""
     if keeps_names:
-        return batch  # which Arrow exports as a struct of its columns
+        return batch  # Arrow exports a batch as a struct of its columns
     return tuple(batch.columns) or [()] * batch.num_rows
 
 

@@ -130,7 +130,7 @@ def _required_characters(parsed):
         name = str(kind)
         if name == "LITERAL":
             yield chr(argument)
-        elif name == "SUBPATTERN" and not (argument[1] or argument[2]):  # it changes no flags
+        elif name == "SUBPATTERN" and not (argument[1] or argument[2]):  # a group that changes no flags
             yield from _required_characters(argument[3])
         elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and argument[0]:
             yield ""

@@ -107,7 +107,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
 def _check_repair(target, inputs):
     if len(list(inputs)) != 1:
         raise Failure(USAGE, "--repair takes one FILE (see typedbytes validate --help)")
-    if not inputs.files and os.path.exists(target):  # it may be the file to repair
+    if not inputs.files and os.path.exists(target):  # the target may be the file to repair
         message = f"--repair {target} needs an input: typedbytes validate --repair OUT FILE, or - for standard input"
         raise Failure(USAGE, message)
 

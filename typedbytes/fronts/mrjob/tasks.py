@@ -176,7 +176,7 @@ def _written(job, number, name, pairs):
                 f"the {name} yielded {pair!r:.80}{_line_of(made)}: a pair of a key and a value is expected"
             ) from None
         line = write(key, value)
-        if b"\n" in line:  # which a reader takes for several
+        if b"\n" in line:  # a reader would take it for several lines
             yield from line.split(b"\n")
         else:
             yield line

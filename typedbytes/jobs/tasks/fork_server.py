@@ -67,7 +67,7 @@ class _Server:
         self._set_variables(self._watched)
         self._has_changed = False
         self._is_loading = True
-        self._writes_bytecode, sys.dont_write_bytecode = not sys.dont_write_bytecode, True  # which is a change
+        self._writes_bytecode, sys.dont_write_bytecode = not sys.dont_write_bytecode, True  # a change too
         sys.addaudithook(self._note_change)
         self._files = _open_files()
         self._poll = select.poll()
@@ -117,7 +117,7 @@ class _Server:
             or sys.getprofile()
             or any(any(signal.getitimer(timer)) for timer in TIMERS)
             or signal.getsignal(signal.SIGCHLD) != signal.SIG_DFL  # a task that ends would be lost
-            or resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY  # which is for each task
+            or resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY  # the limit is for each task
             or _shares_memory()
             or any(map(_tells, _own_files()))
             or _has_generators()
@@ -181,7 +181,7 @@ class _Server:
             return
         _kill_group(pid)
         os.waitpid(pid, 0)
-        with suppress(KeyError):  # it had ended before
+        with suppress(KeyError):  # the process had ended before
             self._poll.unregister(process)
         del self._tasks[process], self._tasks[descriptor]
         os.close(process)

@@ -81,7 +81,7 @@ class ForkServer:
         message = os.fsencode("\0".join(f"{name}={environ[name]}" for name in self._names if name in environ))
         if len(message) >= fork_server.MAX_NBYTES:
             return None
-        link, other_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # whose messages stay apart
+        link, other_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # messages of this kind stay apart
         with other_end:
             try:
                 socket.send_fds(self._channel, [message or b"\0"], [each.fileno() for each in (*files, other_end)])
@@ -101,7 +101,7 @@ class ForkServer:
 
     def stop(self) -> None:
         """Have the server fork no more; no task waits for it."""
-        with suppress(OSError):  # it is closed
+        with suppress(OSError):  # the channel is closed
             self._channel.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ class Forks:
 
     def _find(self, command, environ):
         """Return the server of a command that can fork, or None, and a key for the command and its variables."""
-        # those that all its tasks share
+        # variables that all tasks of the command share
         variables = {name: environ[name] for name in environ.keys() - self._task_names}
         key = (*command, frozenset(variables.items()))
         with self._lock:

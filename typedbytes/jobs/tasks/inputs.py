@@ -51,7 +51,7 @@ CHUNK_NBYTES = 1 << 18
 TEXT, PAIRS, SEQUENCE_FILE = "text", "pairs", "sequencefile"
 JSON, CSV, FILE = "json", "csv", "file"  # lines and rows, which tasks parse; a whole file
 RAW_TEXT = "raw text"  # the lines of a text, not pairs
-BZIP2 = "bzip2"  # which can be split
+BZIP2 = "bzip2"  # files of bzip2 can be split
 
 HEAD_NBYTES = 1 << 12  # read to recognise the format of a file
 

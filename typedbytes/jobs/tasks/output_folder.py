@@ -226,7 +226,7 @@ class OutputFolder:
 
     def _replace(self):
         """Give the output its name in the place of an earlier one, which comes back if that fails."""
-        check_output(self.path, overwrite=True)  # it may be another by now
+        check_output(self.path, overwrite=True)  # another may stand there by now
         earlier = f"{self._work}-replaced"
         os.rename(self.path, earlier)
         try:

@@ -46,7 +46,7 @@ class ByKeyOutput:
         if typing.get_origin(kind) is tuple and len(typing.get_args(kind)) == 2:
             self._options["key_type"] = typing.get_args(kind)[1]
         self._outputs: dict[str, Any] = {}  # the open ones, by folder, that of the last pair at the end
-        self._nfiles: dict[str, int] = {}  # that have been made, by folder
+        self._nfiles: dict[str, int] = {}  # made so far, by folder
         self._nclosed = 0  # records
 
     @property

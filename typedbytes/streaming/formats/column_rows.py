@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["has_encoded", "parts_of", "rows_of", "table_of"]
 
-GROUP_NROWS = 1 << 12  # that are Python objects at once
+GROUP_NROWS = 1 << 12  # so many are Python objects at once
 _AS_READ = ("fixed", "variable", "array", "raw", "unknown", "list", "tuple", "map", "struct")
 
 
@@ -35,7 +35,7 @@ def rows_of(given: Any, reading: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             continue
         convert = {name: _converter(kind, Decoder(**own).decode) for name, kind in kinds.items()}
         table = table_of(part)
-        options = {"maps_as_pydicts": "strict"} if "map<" in str(table.schema) else {}  # which pyarrow has since 20
+        options = {"maps_as_pydicts": "strict"} if "map<" in str(table.schema) else {}  # since pyarrow 20
         for group in table.to_batches(GROUP_NROWS):
             for row in group.to_pylist(**options):
                 yield {name: convert[name](item) for name, item in row.items()} if convert else row

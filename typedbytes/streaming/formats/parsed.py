@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ParsedInput", "ParsedPairs", "reader_of_texts"]
 
-GROUP_NROWS = 1000  # that are encoded at once
+GROUP_NROWS = 1000  # so many are encoded at once
 TEXTS = ("str", "bytes", "any")  # the kinds of fields for which an empty cell is a value
 
 

@@ -144,7 +144,7 @@ class CsvOutput(_RowOutput):
 
 
 def _header(names: Iterable[str]) -> bytes:
-    if any("\n" in name for name in names):  # it is one line, so that parts can be put together
+    if any("\n" in name for name in names):  # the header is one line, so that parts can be put together
         raise ValueError(f"the name of a column of CSV has a line end: {[*names]}")
     return _line(names)
 

@@ -15,7 +15,7 @@ cdef inline Py_ssize_t load_length(const unsigned char* p) noexcept nogil:
 
 cdef inline PyObject* decode_bytes(const unsigned char* p, Py_ssize_t nbytes) except NULL:
     cdef PyObject* result
-    if nbytes < 2:    # these are shared
+    if nbytes < 2:    # so short ones are shared
         return new_bytes(<const char*>p, nbytes)
     result = new_uninitialized_bytes(nbytes)
     copy_short(bytes_data(result), p, nbytes)

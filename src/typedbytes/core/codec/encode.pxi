@@ -49,7 +49,7 @@ cdef int encode_other(Encoding* e, object obj) except -1:
         return 0
     kept = obj
     if NO_GIL and kind == &PyByteArray_Type:
-        return encode_buffer(e, obj)    # which keeps other threads from resizing it
+        return encode_buffer(e, obj)    # so that no other thread can resize it
     if is_value_type(kind):
         return encode_value_type(e, obj)
     return encode_by_kind(e, obj)

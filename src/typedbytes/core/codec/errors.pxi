@@ -68,7 +68,7 @@ cdef Py_ssize_t extent_of(object key, Py_ssize_t limit) except -1:
     return extent
 
 
-cdef bint KNOWS_SIZES = sys.implementation.name != "pypy"    # whose sys.getsizeof always raises TypeError
+cdef bint KNOWS_SIZES = sys.implementation.name != "pypy"    # PyPy's sys.getsizeof always raises TypeError
 
 cdef Py_ssize_t memory_nbytes(object value) except -1:
     if KNOWS_SIZES:

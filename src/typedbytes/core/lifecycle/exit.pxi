@@ -111,7 +111,7 @@ def _flush_all():
         deadline = monotonic() + TIMEOUT
         while waiting and monotonic() < deadline:
             sleep(0.001)    # daemon threads go on meanwhile
-            PyErr_CheckSignals()    # which another thread may have received
+            PyErr_CheckSignals()    # another thread may have received the signal
             waiting = unflushed(waiting)
         error = TimeoutError(f"another thread was using it, or the sink took nothing, for {TIMEOUT} s")
     except BaseException as interruption:    # by a signal's handler

@@ -98,7 +98,7 @@ cdef class ReaderGroupValues:
 
     cdef int enter(self) except -1:
         cdef bint due = self.reader.value_due
-        self.reader.value_due = False    # it is this group's
+        self.reader.value_due = False    # the value is this group's
         try:
             self.reader.enter()
         except:

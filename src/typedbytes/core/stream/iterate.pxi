@@ -190,7 +190,7 @@ cdef class RecordGroups(RecordIterator):
     cdef object value
     cdef bint due
     cdef bint ended           # the records
-    cdef RecordGroupValues group     # whose values come next
+    cdef RecordGroupValues group     # the one whose values come next
 
     def __cinit__(self, *args, **options):
         self.records = iter(())

@@ -167,7 +167,7 @@ cdef bint has_no_bytes(PyObject* o, int depth) noexcept:
     if not may_have_bytes(o):
         return True
     if PyTuple_CheckExact(<object>o) and PyTuple_GET_SIZE(o) == 0:
-        return True    # it is shared
+        return True    # others use the file too
     if PyBytes_CheckExact(<object>o) or Py_REFCNT(o) != 1 or depth == 0:
         return False
     if PyTuple_CheckExact(<object>o):

@@ -203,7 +203,7 @@ cdef class RecordOutput(FlushedAtExit):
         DEFERRED = None
         if self.can_guard:
             unguard(self.sink)
-        if self.is_inherited:    # it is the parent's to write
+        if self.is_inherited:    # the parent writes it
             return adopt_writer(self)
         return self.write_to_file(&self.deferred)
 

@@ -480,7 +480,7 @@ cdef class PairReader(Reader):
     """
 
     cdef object last_pair        # the tuple returned last, reused when there is no other reference to it
-    cdef ReaderGroupValues group        # whose values come next
+    cdef ReaderGroupValues group        # the one whose values come next
 
     def __cinit__(self, *args, **options):
         self.values_per_record = 2

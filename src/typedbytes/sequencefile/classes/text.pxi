@@ -11,7 +11,7 @@ cdef int read_utf(ClassReading* r, const ClassNode* node) except -1:
     r.p += 2
     if is_ascii(r.p, nbytes):
         return append_payload(r, STRING, nbytes)
-    reserve(r.out, 5 + nbytes)    # it never takes more
+    reserve(r.out, 5 + nbytes)    # never more than this
     n = utf8_from_java(r.out.cursor + 5, r.p, nbytes)
     if n < 0:
         raise class_error(r, FormatError, "text is not modified UTF-8, or has half of a surrogate pair", r.p + ~n)

@@ -25,7 +25,7 @@ cdef bint has_binary_cells(RowGroups g, HiveType t, ColumnCursor cursor) except 
     cdef const unsigned char* p
     cdef const unsigned char* end
     cdef Py_ssize_t ncells = 0
-    cdef Py_ssize_t nvalues = 0    # that are values as text too: the text 7 is also a binary int
+    cdef Py_ssize_t nvalues = 0    # of values that could be text too: the text 7 is also a binary int
     cdef bint is_value
     cdef bint is_foreign = False
     if t.kind == HIVE_TEXT or t.kind == HIVE_BYTES:

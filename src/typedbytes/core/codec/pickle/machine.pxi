@@ -218,7 +218,7 @@ cdef Py_ssize_t size_of(PyObject* value) except -1:
     if kind == &PyFrozenSet_Type:
         return PyFrozenSet_Type.tp_basicsize + GC_HEAD + set_table_nbytes(value)
     if kind == DECIMAL_TYPE:
-        return memory_nbytes(<object>value)    # it has digits elsewhere
+        return memory_nbytes(<object>value)    # a Decimal has digits elsewhere
     return kind.tp_basicsize + (GC_HEAD if PyType_HasFeature(kind, Py_TPFLAGS_HAVE_GC) else 0)
 
 

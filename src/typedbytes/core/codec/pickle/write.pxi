@@ -93,7 +93,7 @@ cdef int write_pickle(Encoding* e, object obj) except -1:
     cdef PyTypeObject* kind = Py_TYPE(<PyObject*>obj)
     if kind == &PyTuple_Type or kind == &PyUnicode_Type or kind == &PyBytes_Type or kind == &PyFloat_Type \
             or kind == &PyBool_Type:
-        return raise_unpickled(obj)    # these have codes of their own
+        return raise_unpickled(obj)    # they have type codes of their own
     write_opcodes(e, b"\x80\x02", 2)
     if not write_scalar(e, <PyObject*>obj):
         write_containers(e, obj)

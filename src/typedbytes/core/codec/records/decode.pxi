@@ -269,7 +269,7 @@ cdef PyObject* decode_bytes_form(Decoding* d, TypeKind kind, int code) except NU
     cdef PyObject* made
     cdef Py_ssize_t length
     if code == BYTES and kind == BYTES_TYPE:
-        return decode_other(d)    # which reads large ones straight into their object
+        return decode_other(d)    # it reads large ones straight into their object
     length = require_payload(d, code)
     made = decode_bytes(d.buf.cursor + 5, length)
     d.buf.cursor += 5 + length

@@ -2,7 +2,7 @@
 
 
 cdef enum:
-    MAX_DAYS = 106_000_000    # of which the microseconds fit a LONG
+    MAX_DAYS = 106_000_000    # the microseconds of so many fit a LONG
 
 
 cdef int encode_date_type(Encoding* e, const TypeNode* node, PyObject* obj) except -1:

@@ -211,7 +211,7 @@ cdef PyObject* fitting(Decoding* d, const TypeNode* node, object value, long lon
             return int_by_class(d, node, value, offset, code)
         fits = of == &PyLong_Type
     elif kind <= BOOL_TYPE and code == PICKLE and d.pickle != TRUST:
-        return NULL    # these have codes
+        return NULL    # they have type codes
     elif kind == FLOAT_TYPE:
         if of == &PyFloat_Type and node.cls != NULL:
             return new_float(node, value)
