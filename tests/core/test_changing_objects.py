@@ -79,6 +79,20 @@ def test_a_dict_that_changes_is_written_whole_or_refused(name, where, sort_keys)
         assert len(tb.loads(encoded, map_pairs=True)) == 3
 
 
+@pytest.mark.parametrize("nbefore", [0, 1, 2, 9])
+@pytest.mark.parametrize("kind", [type("Own", (dict,), {}), collections.OrderedDict])
+@pytest.mark.parametrize("name", DICT_CHANGES)
+def test_a_subclass_of_dict_is_written_as_it_was(name, kind, nbefore):
+    items = kind((number, number) for number in range(nbefore))
+    calls = []
+    items["a"] = Changing(lambda: calls or (calls.append(1), DICT_CHANGES[name](items)))
+    items.update(b=2, c=3)
+    written = tb.loads(encode_changing(items), map_pairs=True)
+    assert calls
+    assert [key for key, _ in written] == [*range(nbefore), "a", "b", "c"]
+    assert [value for key, value in written if key != "a"] == [*range(nbefore), 2, 3]
+
+
 EXPORTERS = {
     "bytearray": (lambda: bytearray(b"data"), lambda held: held.extend(bytes(10**6))),
     "cleared": (lambda: bytearray(b"data"), lambda held: held.clear()),

@@ -365,6 +365,18 @@ def test_small_containers_are_written_as_in_a_stream_and_by_the_reference(option
         assert outcome(lambda value: encoder.encode_all([value]), value) == expected
 
 
+@pytest.mark.parametrize("options", [{}, {"max_depth": 1}, {"max_depth": 2}, {"pickle": "raw"}, {"dialect": "hive"}])
+def test_points_in_a_list_are_written_as_the_reference_writes_them(options):
+    for count in range(7):
+        point = [number / 3 for number in range(count)]
+        others = [
+            [*point[:at], other, *point[at:]] for at in range(count + 1) for other in (1, None, "x", [], Float(2.5))
+        ]
+        for each in (point, *others):
+            for value in ([each], [each, each], [1, each, "x"], {"at": each}, (each,), [[each]]):
+                assert outcome(tb.dumps, value, **options) == outcome(reference.dumps, value, **options)
+
+
 @pytest.mark.parametrize("number", [2**63, 2**64 - 1, -(2**63) - 1, 2**127 - 1, -(2**127), 2**128 - 1])
 def test_wide_ints_among_others_in_a_list_are_written_as_the_reference_writes_them(number):
     for count in (2, 3, 100, 2000):

@@ -388,6 +388,35 @@ cdef int encode_tuple(Encoding* e, object obj) except -1:
     return 0
 
 
+cdef enum:
+    FEW_ITEMS = 4
+
+cdef bint are_doubles(PyObject* items) noexcept:
+    cdef Py_ssize_t i
+    for i in range(PyList_GET_SIZE(items)):
+        if Py_TYPE(PyList_GET_ITEM(items, i)) != &PyFloat_Type:
+            return False
+    return True
+
+
+cdef int encode_few_doubles(Encoding* e, PyObject* items) except -1:
+    # A LIST, such as a point, that runs no Python code: it needs no frame.
+    cdef Py_ssize_t i
+    cdef Py_ssize_t count = PyList_GET_SIZE(items)
+    cdef unsigned char* p
+    if unlikely(e.depth >= e.max_depth):
+        return raise_encode_depth(e)
+    reserve(&e.buf, 2 + 9 * FEW_ITEMS)
+    p = e.buf.cursor
+    p[0] = LIST
+    p += 1
+    for i in range(count):
+        p += store_double(p, PyList_GET_ITEM(items, i))
+    p[0] = MARKER
+    e.buf.cursor = p + 1
+    return count_work(&e.work_count, count)
+
+
 cdef inline int encode_list(Encoding* e, object obj) except -1:
     # Other threads may change the list: without the GIL they wait meanwhile, except while Python code runs.
     return encode_shared_list(e, obj) if NO_GIL else encode_held_list(e, obj)
@@ -402,6 +431,8 @@ cdef int encode_shared_list(Encoding* e, object obj) except -1:
 cdef int encode_held_list(Encoding* e, object obj) except -1:
     # The size is read at each step: hooks may change the list, and a LIST has no count that could become wrong.
     cdef PathFrame frame
+    if PyList_GET_SIZE(<PyObject*>obj) <= FEW_ITEMS and are_doubles(<PyObject*>obj):
+        return encode_few_doubles(e, <PyObject*>obj)
     cdef object kept = obj
     cdef PyObject* items = <PyObject*>kept
     cdef PyTypeObject* kind
@@ -432,7 +463,7 @@ cdef inline int encode_dict(Encoding* e, object obj) except -1:
 
 cdef int encode_whole_dict(Encoding* e, object obj) except -1:
     cdef PathFrame frame
-    cdef object kept = PyDict_Copy(obj) if NO_GIL else obj
+    cdef object kept = obj
     cdef PyObject* mapping = <PyObject*>kept
     cdef Py_ssize_t npairs = PyDict_GET_SIZE(mapping)
     cdef Py_ssize_t position = 0
@@ -458,8 +489,9 @@ cdef enum:
     FEW_PAIRS = 4
 
 cdef int encode_shared_dict(Encoding* e, object obj) except -1:
-    # Scalars are encoded while the dict is locked. What encodes any other object may release the lock: pairs from the
-    # first such object on are kept, up to FEW_PAIRS on the C stack; of a dict with more a copy is encoded.
+    # As the dict is now. Scalars are encoded while it is locked. What encodes any other object may release the lock, or
+    # change the dict: pairs from the first such object on are kept, up to FEW_PAIRS on the C stack; of a dict with more
+    # a copy is encoded.
     cdef PathFrame frame
     cdef PyObject* rest[2 * FEW_PAIRS]
     cdef Py_ssize_t nrest = 0, i
@@ -467,7 +499,7 @@ cdef int encode_shared_dict(Encoding* e, object obj) except -1:
     cdef bint fits
     kept = obj
     if e.sort_keys:
-        return encode_whole_dict(e, kept)
+        return encode_whole_dict(e, PyDict_Copy(kept))
     try:
         fits = encode_first_pairs(e, &frame, kept, rest, &nrest)
         for i in range(0, nrest if fits else 0, 2):
@@ -479,7 +511,7 @@ cdef int encode_shared_dict(Encoding* e, object obj) except -1:
     if fits:
         return 0
     e.buf.cursor = e.buf.start + start
-    return encode_whole_dict(e, kept)
+    return encode_whole_dict(e, PyDict_Copy(kept))
 
 
 cdef bint encode_first_pairs(Encoding* e, PathFrame* frame, object mapping, PyObject** rest,

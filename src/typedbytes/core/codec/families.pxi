@@ -89,29 +89,29 @@ cdef int encode_family(Encoding* e, const NativeSlot* slot, object obj) except -
     # `kept` as in encode_other().
     cdef int family = slot.family
     kept = obj
-    if family >= NUMPY_BOOL:
-        return encode_numpy_number(e, family, <const unsigned char*><PyObject*>obj + slot.at, obj)
     if family == SUB_INT:
         return encode_int(e, <PyObject*>obj)
-    if family == SUB_FLOAT:
+    elif family == SUB_FLOAT:
         return encode_double(e, <PyObject*>obj)
-    if family == SUB_STR:
+    elif family == SUB_STR:
         return encode_str(e, <PyObject*>obj)
-    if family == SUB_ORDERED and not is_in_order(obj):
-        return encode_items(e, list(obj.items()))
-    if family == SUB_DICT or family == SUB_ORDERED:    # as it is now: hooks may change it
-        return encode_dict(e, obj if not NO_GIL and holds_only_scalars(<PyObject*>obj) else PyDict_Copy(obj))
-    if family == WITHOUT_CODE:
-        return encode_unknown(e, obj)
-    if family == SUB_TUPLE:
+    elif family == SUB_TUPLE:
         return encode_tuple(e, obj)
-    if family == SUB_LIST:
+    elif family == SUB_LIST:
         return encode_list(e, obj)
-    if family == BUFFER:
+    elif family == SUB_DICT:
+        return encode_shared_dict(e, obj)
+    elif family == SUB_ORDERED:
+        return encode_shared_dict(e, obj) if is_in_order(obj) else encode_items(e, list(obj.items()))
+    elif family == BUFFER:
         return encode_buffer(e, obj)
-    if family == NUMPY_ARRAY and encode_plain_array(e, obj):
-        return 0
-    return encode_by_kind(e, obj)
+    elif family == WITHOUT_CODE:
+        return encode_unknown(e, obj)
+    elif family == NUMPY_ARRAY:
+        return 0 if encode_plain_array(e, obj) else encode_by_kind(e, obj)
+    elif family == BY_KIND:
+        return encode_by_kind(e, obj)
+    return encode_numpy_number(e, family, <const unsigned char*><PyObject*>obj + slot.at, obj)
 
 
 cdef bint is_in_order(object ordered) except -1:
@@ -124,22 +124,6 @@ cdef bint is_in_order(object ordered) except -1:
             return False
         check_signals_at(position)
     return True
-
-
-cdef bint holds_only_scalars(PyObject* mapping) noexcept:
-    # Then a hook is only called for what a scalar of that type cannot be, and must not change the dict, as any other.
-    cdef PyObject* key
-    cdef PyObject* value
-    cdef Py_ssize_t position = 0
-    while dict_next(mapping, &position, &key, &value):
-        if not is_exact_scalar(Py_TYPE(key)) or not is_exact_scalar(Py_TYPE(value)):
-            return False
-    return True
-
-
-cdef inline bint is_exact_scalar(PyTypeObject* kind) noexcept:
-    return kind == &PyUnicode_Type or kind == &PyLong_Type or kind == &PyFloat_Type or kind == &PyBytes_Type \
-        or kind == &PyBool_Type
 
 
 cdef int encode_numpy_number(Encoding* e, int family, const unsigned char* p, object obj) except -1:
