@@ -78,6 +78,8 @@ cdef inline int encode_bytes(Encoding* e, PyObject* obj) except -1:
 
 cdef inline bint is_one_block(Py_buffer* view) noexcept:
     # A view of nothing may have strides that it refuses to call contiguous.
+    if view.ndim == 1 and view.strides[0] == view.itemsize and view.suboffsets == NULL:
+        return view.len > 0
     return view.len > 0 and PyBuffer_IsContiguous(view, c"C")
 
 

@@ -40,6 +40,8 @@ cdef int encode_other(Encoding* e, object obj) except -1:
     cdef NativeSlot* slot = native_slot(kind)
     if not NO_GIL and slot.kind == kind:
         if slot.program == NULL:
+            if slot.family <= SUB_STR:
+                return encode_scalar_of_class(e, slot.family, <PyObject*>obj)
             return encode_family(e, slot, obj)
         if e.pickle != TRUST:
             return encode_native(e, slot.program, obj)

@@ -5,7 +5,7 @@
 
 cdef enum Family:
     BY_KIND                   # encode_by_kind() finds out, each time
-    SUB_INT
+    SUB_INT                   # scalars, up to SUB_STR
     SUB_FLOAT
     SUB_STR
     SUB_TUPLE
@@ -85,17 +85,19 @@ cdef tuple numpy_family_of(object scalar):
     return family if is_inside else BY_KIND, offset if is_inside else 0
 
 
+cdef int encode_scalar_of_class(Encoding* e, int family, PyObject* obj) except -1:
+    if family == SUB_INT:
+        return encode_int(e, obj)
+    if family == SUB_FLOAT:
+        return encode_double(e, obj)
+    return encode_str(e, obj)
+
+
 cdef int encode_family(Encoding* e, const NativeSlot* slot, object obj) except -1:
     # `kept` as in encode_other().
     cdef int family = slot.family
     kept = obj
-    if family == SUB_INT:
-        return encode_int(e, <PyObject*>obj)
-    elif family == SUB_FLOAT:
-        return encode_double(e, <PyObject*>obj)
-    elif family == SUB_STR:
-        return encode_str(e, <PyObject*>obj)
-    elif family == SUB_TUPLE:
+    if family == SUB_TUPLE:
         return encode_tuple(e, obj)
     elif family == SUB_LIST:
         return encode_list(e, obj)
