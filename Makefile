@@ -4,8 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
-# Workers that take tests from one another; PYTEST_ARGS='-n 0' starts none. With workers, pytest-benchmark warns unless
-# it is disabled.
+# Workers take tests from one another, and pytest-benchmark, which would warn of them, is off; '-n 0' starts none.
 PARALLEL = --numprocesses auto --maxprocesses 8 --dist worksteal --benchmark-disable
 
 BIN = $(VENV)/bin
@@ -124,9 +123,7 @@ build/spark/built: $(SOURCES)
 	@touch $@
 
 spark: build/spark/built ## data frames and jobs of a real Spark, 450 MB of PySpark; needs JDK 17; 9 minutes
-	build/spark/bin/python -m pytest -W default $(PYTEST_ARGS) tests/spark/sessions.py
-	build/spark/bin/python -m pytest -W default $(PYTEST_ARGS) tests/spark/jobs.py
-	build/spark/bin/python -m pytest -W default $(PYTEST_ARGS) tests/spark/cluster.py
+	set -e; for part in sessions jobs cluster; do build/spark/bin/python -m pytest -W default $(PYTEST_ARGS) tests/spark/$$part.py; done
 	build/spark/bin/python examples/spark.py
 
 SECONDS ?= 60
