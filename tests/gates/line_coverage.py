@@ -58,8 +58,7 @@ UNREACHABLE = {
 }
 #: Functions that only a build without the GIL calls; likewise the line after "if NO_GIL".
 WITHOUT_GIL = (
-    "encode_shared_list", "encode_shared_dict", "encode_first_pairs", "is_scalar", "try_store_shared",
-    "release_strings", "free_strings_at_thread_end",
+    "encode_shared_list", "try_store_shared", "release_strings", "free_strings_at_thread_end",
 )  # fmt: skip
 NO_GIL = "an interpreter without the GIL"
 WIDE_LOOPS = "core/utf8/avx512.h"

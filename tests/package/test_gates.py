@@ -136,10 +136,10 @@ def test_lines_that_no_test_reaches_are_in_the_sources():
     ("name", "line", "function"),
     [
         ("core/codec/containers.pxi", "return encode_held_list(e, kept)", "encode_shared_list"),
-        ("core/codec/containers.pxi", "decref(rest[i])", "encode_shared_dict"),
+        ("core/codec/single_scalar.pxi", "return try_store_container(p, end, <PyObject*>obj)", "try_store_shared"),
         ("core/codec/strings.pxi", "empty_slot(&CACHE[i])", "release_strings"),
         ("core/threads.h", "(void)release;", "free_strings_at_thread_end"),
-        ("core/codec/encode.pxi", "return encode_buffer(e, obj)    # which keeps other threads from resizing it", None),
+        ("core/codec/encode.pxi", "return encode_buffer(e, obj)    # so that no other thread can resize it", None),
     ],
 )
 def test_lines_that_only_run_without_the_gil_are_known(name, line, function):
