@@ -86,11 +86,11 @@ def test_a_dict_subclass_that_changes_is_written_as_it_was(name, kind, nbefore):
     items = kind((number, number) for number in range(nbefore))
     calls = []
     items["a"] = Changing(lambda: calls or (calls.append(1), DICT_CHANGES[name](items)))
-    items.update(b=2, c=3)
+    items.update(b=[2], c=3)
     written = tb.loads(encode_changing(items), map_pairs=True)
     assert calls
     assert [key for key, _ in written] == [*range(nbefore), "a", "b", "c"]
-    assert [value for key, value in written if key != "a"] == [*range(nbefore), 2, 3]
+    assert [value for key, value in written if key != "a"] == [*range(nbefore), [2], 3]
 
 
 EXPORTERS = {

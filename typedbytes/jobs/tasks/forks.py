@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from typedbytes.jobs.tasks.forked_task import ForkServer
 
-__all__ = ["CAN_FORK", "Forks"]
+__all__ = ["Forks"]
 
-CAN_FORK = (
+_CAN_FORK = (
     sys.platform == "linux"
     and hasattr(os, "pidfd_open")
     and hasattr(os, "memfd_create")
@@ -70,7 +70,7 @@ class Forks:
         return (server if server is not None and server.can_fork() else None), key
 
     def _new_server(self, command, variables):
-        if not (CAN_FORK and self.can_fork(command)):
+        if not (_CAN_FORK and self.can_fork(command)):
             return None
         from typedbytes.jobs.tasks.forked_task import ForkServer
 
