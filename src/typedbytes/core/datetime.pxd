@@ -60,6 +60,38 @@ cdef extern from *:
         data[3] = (unsigned char)day;
     }
 
+    static inline void set_clock_bytes(unsigned char *data, int hour, int minute, int second, int microsecond) {
+        data[0] = (unsigned char)hour;
+        data[1] = (unsigned char)minute;
+        data[2] = (unsigned char)second;
+        data[3] = (unsigned char)(microsecond >> 16);
+        data[4] = (unsigned char)(microsecond >> 8);
+        data[5] = (unsigned char)microsecond;
+    }
+
+    /* The numbers of a date, time or datetime without fold and zone, most significant byte first, as pickles have
+       them. PyPy keeps them in another form, and `space` takes them. */
+    #if defined(PYPY_VERSION)
+    static const unsigned char *date_bytes(PyObject *o, unsigned char *space) {
+        set_date_bytes(space, PyDateTime_GET_YEAR(o), PyDateTime_GET_MONTH(o), PyDateTime_GET_DAY(o));
+        return space;
+    }
+    static const unsigned char *time_bytes(PyObject *o, unsigned char *space) {
+        set_clock_bytes(space, PyDateTime_TIME_GET_HOUR(o), PyDateTime_TIME_GET_MINUTE(o),
+                        PyDateTime_TIME_GET_SECOND(o), PyDateTime_TIME_GET_MICROSECOND(o));
+        return space;
+    }
+    static const unsigned char *datetime_bytes(PyObject *o, unsigned char *space) {
+        set_clock_bytes(space + 4, PyDateTime_DATE_GET_HOUR(o), PyDateTime_DATE_GET_MINUTE(o),
+                        PyDateTime_DATE_GET_SECOND(o), PyDateTime_DATE_GET_MICROSECOND(o));
+        return date_bytes(o, space);
+    }
+    #else
+    #define date_bytes(o, space) ((void)(space), (const unsigned char *)((PyDateTime_Date *)(o))->data)
+    #define time_bytes(o, space) ((void)(space), (const unsigned char *)((PyDateTime_Time *)(o))->data)
+    #define datetime_bytes(o, space) ((void)(space), (const unsigned char *)((PyDateTime_DateTime *)(o))->data)
+    #endif
+
     /* The year is 1 to 9999, and the rest is in range as well. */
     static inline PyObject *new_date(PyTypeObject *type, int year, int month, int day) {
     #if TB_KNOWN_LAYOUT && !defined(Py_REF_DEBUG)
@@ -85,12 +117,7 @@ cdef extern from *:
         made->hashcode = -1;
         made->hastzinfo = zone != Py_None;
         set_date_bytes(made->data, year, month, day);
-        made->data[4] = (unsigned char)hour;
-        made->data[5] = (unsigned char)minute;
-        made->data[6] = (unsigned char)second;
-        made->data[7] = (unsigned char)(microsecond >> 16);
-        made->data[8] = (unsigned char)(microsecond >> 8);
-        made->data[9] = (unsigned char)microsecond;
+        set_clock_bytes(made->data + 4, hour, minute, second, microsecond);
         made->fold = 0;
         if (made->hastzinfo) {
             Py_INCREF(zone);
@@ -104,6 +131,9 @@ cdef extern from *:
     }
     """
     void import_datetime_api() noexcept    # leaves PyDateTimeAPI NULL when it fails
+    const unsigned char* date_bytes(PyObject* o, unsigned char* space) noexcept
+    const unsigned char* time_bytes(PyObject* o, unsigned char* space) noexcept
+    const unsigned char* datetime_bytes(PyObject* o, unsigned char* space) noexcept
     PyObject* zone_of_time(PyObject* o) noexcept
     PyObject* zone_of_datetime(PyObject* o) noexcept
     PyObject* new_date(PyTypeObject* kind, int year, int month, int day) except NULL

@@ -278,11 +278,12 @@ cdef inline unsigned char* begin_latin1(unsigned char* p) noexcept:
     return p + 21
 
 
-cdef inline unsigned char* store_character(unsigned char* p, int byte) noexcept:
+cdef inline unsigned char* store_character(unsigned char* p, size_t byte) noexcept:
     # Without a branch, by a mask: which bytes are above 127 is random.
-    p[0] = <unsigned char>(byte ^ ((byte ^ (0xc0 | byte >> 6)) & -(byte >> 7)))
-    p[1] = <unsigned char>(0x80 | byte & 0x3f)
-    return p + 1 + (byte >> 7)
+    cdef size_t is_wide = byte >> 7
+    p[0] = <unsigned char>(byte ^ ((byte ^ (0xc0 | byte >> 6)) & (0 - is_wide)))
+    p[1] = <unsigned char>(byte & 0xbf)    # of a wide one; the next byte takes its place otherwise
+    return p + 1 + is_wide
 
 
 cdef inline unsigned char* end_latin1(unsigned char* start, unsigned char* p) noexcept:
@@ -327,43 +328,43 @@ cdef inline unsigned char* store_moment(unsigned char* p, PyObject* obj, PyObjec
     # A date, time or datetime: its numbers packed as __reduce_ex__(4) packs them, with the fold of a repeated hour in
     # the highest bit of the first byte that has one to spare. Return where it ends; the zone is borrowed.
     cdef PyTypeObject* kind = Py_TYPE(obj)
+    cdef unsigned char space[10]
+    cdef const unsigned char* numbers
     cdef unsigned char* start
     if kind == DATETIME_TYPE:
         memcpy(p, b"cdatetime\ndatetime\nc_codecs\nencode\nX", 36)
         start = p + 40
-        p = store_day(start, obj, PyDateTime_DATE_GET_FOLD(obj))
-        p[0] = <unsigned char>PyDateTime_DATE_GET_HOUR(obj)
+        numbers = datetime_bytes(obj, space)
         zone[0] = zone_of_datetime(obj)
-        return end_latin1(start, store_clock(p + 1, PyDateTime_DATE_GET_MINUTE(obj), PyDateTime_DATE_GET_SECOND(obj),
-                                             PyDateTime_DATE_GET_MICROSECOND(obj)))
+        p = store_month(start, numbers, PyDateTime_DATE_GET_FOLD(obj))
+        return end_latin1(start, store_clock(p, numbers + 3, 5))
     if kind == TIME_TYPE:
         memcpy(p, b"cdatetime\ntime\nc_codecs\nencode\nX", 32)
         start = p + 36
-        p = store_character(start, PyDateTime_TIME_GET_HOUR(obj) | PyDateTime_TIME_GET_FOLD(obj) << 7)
+        numbers = time_bytes(obj, space)
         zone[0] = zone_of_time(obj)
-        return end_latin1(start, store_clock(p, PyDateTime_TIME_GET_MINUTE(obj), PyDateTime_TIME_GET_SECOND(obj),
-                                             PyDateTime_TIME_GET_MICROSECOND(obj)))
+        p = store_character(start, numbers[0] | PyDateTime_TIME_GET_FOLD(obj) << 7)
+        return end_latin1(start, store_clock(p, numbers + 1, 3))
     memcpy(p, b"cdatetime\ndate\nc_codecs\nencode\nX", 32)
     start = p + 36
+    numbers = date_bytes(obj, space)
     zone[0] = Py_None
-    return end_latin1(start, store_day(start, obj, 0))
+    p = store_month(start, numbers, 0)
+    p[0] = numbers[3]
+    return end_latin1(start, p + 1)
 
 
-cdef inline unsigned char* store_day(unsigned char* p, PyObject* obj, int fold) noexcept:
-    p[0] = <unsigned char>(PyDateTime_GET_YEAR(obj) >> 8)
-    p = store_character(p + 1, PyDateTime_GET_YEAR(obj) & 255)
-    p = store_character(p, PyDateTime_GET_MONTH(obj) | fold << 7)
-    p[0] = <unsigned char>PyDateTime_GET_DAY(obj)
-    return p + 1
+cdef inline unsigned char* store_month(unsigned char* p, const unsigned char* numbers, int fold) noexcept:
+    # Year and month.
+    p[0] = numbers[0]
+    return store_character(store_character(p + 1, numbers[1]), numbers[2] | fold << 7)
 
 
-cdef inline unsigned char* store_clock(unsigned char* p, int minute, int second, int microsecond) noexcept:
-    # Without the hour.
-    p[0] = <unsigned char>minute
-    p[1] = <unsigned char>second
-    p[2] = <unsigned char>(microsecond >> 16)
-    p = store_character(p + 3, microsecond >> 8 & 255)
-    return store_character(p, microsecond & 255)
+cdef inline unsigned char* store_clock(unsigned char* p, const unsigned char* numbers, size_t nfirst) noexcept:
+    # The first numbers, up to the highest byte of the microsecond, are below 128; its other two bytes follow.
+    memcpy(p, numbers, nfirst)
+    p = store_character(p + nfirst, numbers[nfirst])
+    return store_character(p, numbers[nfirst + 1])
 
 
 cdef int write_delta(Encoding* e, PyObject* obj) except -1:
