@@ -91,6 +91,7 @@ class OutputFolder:
         )
         self._done = os.path.join(self._work, "output")
         self.attempts: str = os.path.join(self._work, "attempts")
+        self._emptied: list[str] = []  # folders of attempts, for the next ones
         self._caretaker = caretaker
         self._add_to_caretaker()
         try:
@@ -112,7 +113,11 @@ class OutputFolder:
     def attempt_folder(self, attempt: str) -> str:
         """Make the folder of an attempt; files that its task puts there become part of the output."""
         path = os.path.join(self.attempts, attempt)
-        os.mkdir(path)  # not its parents: those of a job that was stopped must not appear again
+        try:
+            # Making a folder takes ext4 the longer, the more were removed in the last seconds.
+            os.rename(self._emptied.pop(), path)
+        except IndexError:
+            os.mkdir(path)  # not its parents: those of a job that was stopped must not appear again
         return path
 
     def keep_stdin(self) -> str:
@@ -161,19 +166,20 @@ class OutputFolder:
         sync_contents(folder)
 
     def commit_attempt(self, folder: str) -> None:
-        """Move an attempt's files into the output."""
+        """Move an attempt's files into the output; the folder is empty then and may serve another attempt."""
         self._merge(folder, self._done)
+        self._emptied.append(folder)
 
     def _merge(self, folder, done):
         for name in os.listdir(folder):
             path, target = os.path.join(folder, name), os.path.join(done, name)
             if all(os.path.isdir(each) and not os.path.islink(each) for each in (path, target)):
                 self._merge(path, target)
+                os.rmdir(path)
                 continue
             if os.path.lexists(target):
                 raise OutputError(f"two tasks made a file {name} in their output folders")
             os.rename(path, target)
-        os.rmdir(folder)
 
     def take_from(self, folder: str) -> None:
         """Move what the tasks of an earlier step wrote beside their part files into the output."""
