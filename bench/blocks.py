@@ -57,7 +57,7 @@ def main():
 def measure(row, seconds):
     """Run the contenders of a row in turn, and return the times of each."""
     runs = {name: call for name, call in row.contenders().items() if call is not None}
-    times = {name: array.array("d") for name in runs}  # objects that stay would need new pages, within what is measured
+    times = {name: array.array("d") for name in runs}  # a list of floats would take new pages while times are measured
     hopeless = set()
     deadline = time.monotonic() + seconds * len(runs)
     while True:

@@ -22,7 +22,7 @@ import msgpack
 import typedbytes
 
 TYPEDBYTES = pathlib.Path(sys.executable).with_name("typedbytes")  # as pip installs it
-LONG = 60  # seconds, after which a command is not run again
+LONG = 60  # seconds: a command that takes longer is run once
 
 #: What is to be reached: GB of typed bytes for a second of CPU; CPU of the other tools, times ours;
 #: CPU above a bare Python's.

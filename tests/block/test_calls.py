@@ -367,7 +367,7 @@ def test_a_client_that_sends_nonsense_is_disconnected(address):
 
 def test_messages_without_a_reply(tmp_path, monkeypatch):
     found, reports = [], queue.SimpleQueue()
-    monkeypatch.setattr(threading, "excepthook", reports.put)  # which a thread calls when its connection is closed
+    monkeypatch.setattr(threading, "excepthook", reports.put)  # a thread calls it when its connection is closed
     said = "failed to handle a message that wants no reply: "
     handlers = {"note": found.append, "flush": lambda: len(found), "end": sys.exit}
     with serve(tmp_path / "calls", handlers, ring=False) as server:

@@ -494,7 +494,7 @@ def test_unsent_messages_are_warned_of():
         ours.setblocking(False)
         writer = AsyncCoalescingWriter(ours, max_delay=1000)
         await writer.write([1])
-        asyncio.get_running_loop()._scheduled.clear()  # the only one that knows the writer
+        asyncio.get_running_loop()._scheduled.clear()  # nothing else refers to the writer
         with pytest.warns(ResourceWarning, match="unclosed AsyncCoalescingWriter"):
             del writer
             gc.collect()
@@ -538,7 +538,7 @@ def test_statistics_in_a_hook_and_in_a_forked_child():
             with ThreadPoolExecutor(1) as pool:
                 return f"{found} messages, exit code {pool.submit(fork, found).result()}"
 
-        def fork(found):    # while the thread that is in the hook holds the mutex
+        def fork(found):    # while the thread in the hook holds the mutex
             if os.fork() == 0:
                 os._exit(writer.stats["messages"] != found)
             return os.wait()[1]
@@ -674,7 +674,7 @@ def test_a_child_does_not_send_what_tasks_of_its_parent_wrote(max_delay):
             loop = asyncio.get_running_loop()
             if os.fork() == 0:
                 loop.call_soon(in_the_child, writer)  # after what sends
-                loop.set_exception_handler(lambda *of_this_task: None)  # which a child of Python 3.14 cannot go on with
+                loop.set_exception_handler(lambda *of_this_task: None)  # 3.14's child cannot use this task's
                 await asyncio.sleep(0)
             os.wait()
             await writer.close()

@@ -455,7 +455,7 @@ def test_bells_for_no_sleep_are_a_fault():
             ring.readinto(bytearray(9))
     with with_slow() as (ring, slow):
         ring.timeout = 0.01
-        slow.sock.send(b"1")  # allowed: it may have been for a sleep that ended
+        slow.sock.send(b"1")  # allowed: a sleep may have ended before its byte came
         with pytest.raises(socket.timeout):
             ring.readinto(bytearray(9))
 

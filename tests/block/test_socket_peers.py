@@ -352,7 +352,7 @@ def test_a_signal_between_messages_loses_none():
     try:
         with contextlib.suppress(Interrupted):
             signal.setitimer(signal.ITIMER_REAL, 0.002)
-            found.extend(reader)  # no bytecode of ours that could
+            found.extend(reader)  # no bytecode of ours runs, which could handle the signal
     finally:
         gc.enable()
         signal.setitimer(signal.ITIMER_REAL, 0)

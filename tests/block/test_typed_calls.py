@@ -114,7 +114,7 @@ def test_a_record_is_written_by_its_class(connection):
     assert connection.call(Command("make"), type=Order) == ORDER
     assert connection.call(Command("untyped"), ORDER) == [WRITTEN]
     assert connection.call(Command("untyped"), ORDER.items[0]) == [("tea", "1.50")]
-    assert connection.call(Command("class"), "tea", 3, type=tuple[str, int]) == ("tea", 3)  # which does not fit
+    assert connection.call(Command("class"), "tea", 3, type=tuple[str, int]) == ("tea", 3)  # 3 is not a price
     for other in (DAY, [DAY], {DAY: decimal.Decimal(1)}, {1, 2}):
         assert connection.call(Command("untyped"), other) == [other]
 

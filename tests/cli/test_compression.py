@@ -220,7 +220,7 @@ def test_every_reader_goes_by_the_name_of_hadoops_codec(codec, tmp_path):
         assert list(reader) == tb.Decoder().decode_pairs(PAIRS)
     path.write_bytes(compress(PAIRS)[:-1])
     assert f"{codec} data: compressed data ends inside a chunk" in bad(65, "cat", path)[1]
-    path.write_bytes(gzip.compress(PAIRS))  # a name that does not fit
+    path.write_bytes(gzip.compress(PAIRS))  # its name says another codec
     assert "gzip" in bad(65, "cat", path)[1]
     path.write_bytes(b"\xff\x06\0\0sNaPpY" + bytes(20))
     message = bad(65, "cat", path)[1]

@@ -138,7 +138,7 @@ def test_max_bytes_of_a_value_on_several_lines():
     with pytest.raises(Failure, match="here: line 1: longer than 6 bytes"):
         decoded(text, max_bytes=6)
     assert decoded("[1]\n[\n1,\n2]\n", max_bytes=7) == [[1], [1, 2]]
-    with pytest.raises(Failure, match="here: line 2: longer than 6 bytes"):  # it ends in the line that is too much
+    with pytest.raises(Failure, match="here: line 2: longer than 6 bytes"):  # the line that is too long ends the value
         decoded("[1]\n[\n1,\n2]\n", max_bytes=6)
     assert decoded("1\n2\n" * 100, max_bytes=2) == [1, 2] * 100
     for last in ("[\n1\n] 22 3", "[\n1\n][ 22]"):  # where no newline ends the line, each value counts alone

@@ -14,7 +14,7 @@ from support.commands import bad, good, rows, run
 pytestmark = pytest.mark.unsanitized("it keeps what was freed")
 
 LIMIT = 256 << 20  # an interpreter with its libraries takes 100 MiB
-LARGE = 300_000_000  # more than that
+LARGE = 300_000_000  # more than LIMIT
 
 
 def limit_memory():

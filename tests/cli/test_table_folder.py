@@ -309,7 +309,7 @@ def test_integers_and_real_numbers_are_one_column_of_a_folder(tmp_path, options)
 
 
 def test_a_number_that_would_lose_digits_is_refused(tmp_path):
-    later = [1] * 70_000 + [2**53 + 1]  # than the records that the schema is taken from
+    later = [1] * 70_000 + [2**53 + 1]  # after the records that the schema is taken from
     for number, values in enumerate(((0.5,), later)):
         (tmp_path / f"{number}.tb").write_bytes(tb.Encoder().encode_pairs([("a", value) for value in values]))
     files = [str(tmp_path / f"{number}.tb") for number in range(2)]

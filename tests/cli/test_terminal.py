@@ -257,7 +257,7 @@ def test_progress_of_a_file(file):
 
 
 def test_no_progress_where_records_are_shown_or_the_terminal_cannot_clear_a_line(file):
-    path = file(STREAM * 500_000)  # with which the line of progress is shown, above
+    path = file(STREAM * 500_000)  # so many show the line of progress in the test above
     text, status = Terminal(sys.executable, "-c", AT_ONCE, "head", "-n", "2000", path).end()
     assert (ESCAPE.sub("", text).rpartition("\r")[2], status) == (LINES.decode() * 500, 0)
     assert Terminal(sys.executable, "-c", AT_ONCE, "count", path, stdout=False, TERM="dumb").end() == ("", 0)

@@ -146,7 +146,7 @@ def test_any_bytes(data, pairs, policy, batch_rows):
     """By columns and by values: the same records, and of several faults the same one first."""
     for dialect in ("hadoop", "hive"):
         options = {"dialect": dialect, "max_depth": 256}
-        source = io.BytesIO(data) if data.startswith(b"SEQ") else data  # in memory that is a SequenceFile
+        source = io.BytesIO(data) if data.startswith(b"SEQ") else data  # bytes would be one
         check_reading(data, source, options, pairs=pairs, on_mismatch=policy, batch_rows=batch_rows, threads=1)
 
 

@@ -125,7 +125,7 @@ def test_parquet_and_ipc_files_are_written(column, tmp_path):
     with pyarrow.ipc.new_file(tmp_path / "table.arrow", table.schema) as writer:
         writer.write_table(table)
     found = [pyarrow.ipc.open_file(tmp_path / "table.arrow").read_all()]
-    if "(38, -3)" not in str(column.type):  # which Parquet does not have
+    if "(38, -3)" not in str(column.type):  # Parquet has no such decimal
         pyarrow.parquet.write_table(table, tmp_path / "table.parquet")
         found.append(pyarrow.parquet.read_table(tmp_path / "table.parquet"))
     for read in found:

@@ -45,7 +45,7 @@ VALUES = [
 ]  # fmt: skip
 DATA = b"".join(map(tb.dumps, VALUES))
 PAIRS = b"".join(tb.dumps("key%d" % (number // 3)) + tb.dumps([number]) for number in range(60))
-FLAGS = tb.dumps([True, False] * 5000)  # of which there are two: only the list itself asks for memory
+FLAGS = tb.dumps([True, False] * 5000)  # True and False are there: only the list itself asks for memory
 TUPLE_KEYS = tb.dumps({(number, "x"): number for number in range(1000, 1040)})
 FED = tb.dumps(b"b" * 600_000)
 
@@ -497,7 +497,7 @@ def new_keys():
     """Decode MAPs with keys of three kinds that were not met before; return whether they come back."""
     number = next(NUMBERS)
     keys = ["k%d" % number, "a key longer than others %d" % number, "ключ, длиннее других %d" % number]
-    maps = [{key: 1} for key in keys] * 9  # so often that looking them up goes on to pay
+    maps = [{key: 1} for key in keys] * 9  # so often that the cache of keys stays in use
     return tb.loads(tb.dumps(maps)) == maps
 
 
@@ -701,7 +701,7 @@ def sweep_one(name, operation):
         expected = operation()
     gc.collect()
     gc.freeze()
-    gc.disable()  # it would report memory that it lacks itself
+    gc.disable()  # the collector would report that it lacks memory itself
     for until in UNTIL:
         nfailed = nclean = start = 0
         while nclean < CLEAN:

@@ -210,7 +210,7 @@ def test_a_hook_that_calls_init_of_its_encoder_again_harms_nothing(method, nhook
             )[{method!r}]()
         print(encoded.count(b"\\7\\0\\0\\0\\1\\xff"))
     """
-    assert run_fresh(code, flags=("-X", "dev")) == str(nhooks)  # which overwrites what is freed
+    assert run_fresh(code, flags=("-X", "dev")) == str(nhooks)  # development mode overwrites freed memory
 
 
 # Over the true number of items or characters, which is after the head of all objects, one is written that would not fit

@@ -409,7 +409,7 @@ def test_only_texts_that_come_again_soon_keep_their_utf8():
     key, value, once, long = (text.encode().decode() for text in ("ключ", "слово", "раз", "длинный " * 100))
     names = [f"имя {number}" for number in range(50_000)]
     sizes = {text: sys.getsizeof(text) for text in (key, value, once, long, *names)}
-    # so many that they are looked at whatever was encoded before
+    # so many that the encoder looks at them, whatever came before
     tb.dumps([{key: value, "long": long}] * 20_000 + [once])
     tb.dumps([dict.fromkeys(names), names] * 3)
     keeps = not sysconfig.get_config_var("Py_GIL_DISABLED")
@@ -427,7 +427,7 @@ def test_only_texts_that_come_again_soon_keep_their_utf8():
 )
 def test_texts_in_a_row_are_written_as_each_alone(items):
     alone = [tb.dumps(item) for item in items]
-    for _ in range(3):  # one that comes again has its UTF-8
+    for _ in range(3):  # a text that comes again has its UTF-8
         assert tb.dumps(items) == b"\x09" + b"".join(alone) + b"\xff"
         assert tb.dumps(tuple(items)) == b"\x08" + len(items).to_bytes(4, "big") + b"".join(alone)
 

@@ -132,7 +132,7 @@ def test_a_hook_that_calls_init_of_its_decoder_again_harms_nothing(method):
         data = bytes.fromhex("09" + "900000000161" * 4 + "0700000002ff61ff")
         print(decoder.{method}(data * (2 if "pairs" in "{method}" else 1)))
     """
-    assert "[5, 5, 5, 5, 'a']" in run_fresh(code, flags=("-X", "dev"))  # which overwrites what is freed
+    assert "[5, 5, 5, 5, 'a']" in run_fresh(code, flags=("-X", "dev"))  # development mode overwrites freed memory
 
 
 def test_a_hook_cannot_change_what_is_decoded():

@@ -155,7 +155,7 @@ class Reading:
             if type(error) is RuntimeError and call in GROUP_CALLS:
                 self.failure = None
         else:
-            assert type(error) is RuntimeError, error  # of a group that is gone, or whose value is due
+            assert type(error) is RuntimeError, error  # the group is gone, or its value is due
 
     def check_held(self):
         """A buffer that is being read cannot change its size."""

@@ -19,8 +19,8 @@ from typedbytes.errors import DecodeError
 from typedbytes.sequencefile import _codecs
 
 HEAD = 12
-MAX_NBYTES = 1 << 20  # of contents that are looked at: few bytes may be many
-MAX_READS = 2000  # that are small
+MAX_NBYTES = 1 << 20  # of decompressed contents: few bytes may become many
+MAX_READS = 2000  # where the pieces are small
 SIZES = (1, 2, 7, 100, 5000, 1 << 16)
 GZIP = partial(gzip.compress, mtime=0)  # without the time, so that a seed makes the same bytes
 COMPRESS = {".gz": GZIP, ".bz2": bz2.compress, ".xz": lzma.compress, ".deflate": zlib.compress}

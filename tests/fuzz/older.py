@@ -72,7 +72,7 @@ def plain(value):
 def check_input(wire, choices, kinds=(legacy.Input, typedbytes.Reader)):
     """Values one by one, and by iteration, in any order."""
     if 199 in wire:
-        return  # that code is taken by the handler
+        return  # the handler has this type code
     source, options = make_input(kinds[0], wire, choices)
     expected, trouble = whole(wire, options, kinds[1])
     found, end = [], None

@@ -22,7 +22,7 @@ HINTS = list(TYPES.values())
 CODECS = {}
 SHAPES = []
 SINGLES = re.compile(r"Float\(([^()]*)\)")
-OTHER_ZONE = "timezone(datetime.timedelta"  # which a pickle has: written by its type, a datetime is in UTC
+OTHER_ZONE = "timezone(datetime.timedelta"  # in a pickle; a datetime written by its type is in UTC
 NSHAPES = 3000
 NEW = 0.003  #: parts of the inputs after these that are made again
 

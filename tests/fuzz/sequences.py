@@ -147,7 +147,7 @@ def check_columns(choices, wire, options, pairs, trouble):
     end = taken(parts, iter(lambda: reader.read_typed(1 + choices.below(300)), b""))
     structure = {name: value for name, value in options.items() if name in ("dialect", "max_depth")}
     expected, typed = [], b"".join(parts)
-    # Columns decode text as the reader does that they are of, and have it in UTF-8, as surrogates cannot be.
+    # Columns decode text as their reader does, and keep it in UTF-8, which has no surrogates.
     text = {name: value for name, value in options.items() if name == "unicode_errors"}
     fault = taken(expected, typedbytes.PairReader(typed, **EXACT, **structure, **text))
     with columns.read(

@@ -78,7 +78,7 @@ TARGETS = {
 
 # What the engine's own tests look for.
 
-DAWDLED_SECONDS = 0.1  # from which on a dawdler is slow, to an engine that is told so
+DAWDLED_SECONDS = 0.1  # an engine is told that a target which takes longer is slow
 
 
 def _raise(data):

@@ -68,7 +68,7 @@ LOCATIONS_END = re.compile(r'\s*/\* (?:"\(tree fragment\)"|function exit code)')
 OUR_FUNCTION = re.compile(r"__pyx_(?:pf|f|gb)_")  # bodies; wrappers and the module's own start are Cython's
 HEAD = re.compile(r"\s*(?:def |@|cdef class|cdef [^=]*\(.*[:,]$|cdef [^=]*\)( \w+)*( except.*)?:$)")
 CHECK = re.compile(r"__PYX_ERR|\b(?:un)?likely\(|exc_type|__Pyx_Iter|if \(size > |switch \(__pyx_t|__Pyx_Raise")
-NAMES = re.compile(r"__pyx_t_\d+|__pyx_L\d+\w*|\b\d+\b")  # of C that differ between copies of one source line
+NAMES = re.compile(r"__pyx_t_\d+|__pyx_L\d+\w*|\b\d+\b")  # names in C that differ between copies of one source line
 
 
 class Counts:

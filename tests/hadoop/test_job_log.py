@@ -201,7 +201,7 @@ def test_each_known_failure_has_its_advice(line):
             "ModuleNotFoundError: No module named 'typedbytes_helpers'",
             "the nodes have no module typedbytes_helpers: ship",
         ),
-        ("ConnectionRefusedError: [Errno 111] Connection refused", None),  # by a database that the task uses
+        ("ConnectionRefusedError: [Errno 111] Connection refused", None),  # a database refuses the task
     ],
 )
 def test_a_failure_that_looks_like_another_does_not_get_its_advice(line, start):

@@ -9,7 +9,7 @@ import typedbytes as tb
 from typedbytes import columns, sequencefile
 
 LATIN_1 = b"\x07\x00\x00\x00\x04caf\xe9"
-REFUSED = b"cos\nsystem\n."  # a function, which no safe pickle has
+REFUSED = b"cos\nsystem\n."  # a function: no safe pickle has one
 PICKLE = b"\x64" + len(REFUSED).to_bytes(4, "big") + REFUSED
 
 

@@ -49,7 +49,7 @@ def test_a_file_that_is_open_for_reading_is_refused_at_once(tmp_path, make):
 
 
 def test_a_class_with_a_write_of_its_own_is_written_to():
-    class Sink(io.RawIOBase):  # its writable() is that of io.IOBase, which says no
+    class Sink(io.RawIOBase):  # io.IOBase's writable() says no
         written = b""
 
         def write(self, data):

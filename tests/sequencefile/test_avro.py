@@ -89,7 +89,7 @@ def test_commands_have_the_values(file, tmp_path):
                '{"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": -1}'],
 )  # fmt: skip
 def test_a_schema_that_is_none_is_an_error_and_raw_bytes_are_read(schema):
-    data = written(schema, [b"\2a"], encoders={f"{AVRO}Value": bytes})  # which look at no schema
+    data = written(schema, [b"\2a"], encoders={f"{AVRO}Value": bytes})  # they look at no schema
     with pytest.raises(tb.FormatError, match="avro.value.schema is not a schema of Avro"):
         sequencefile.Reader(data)
     assert list(sequencefile.Reader(data, raw=True)) == [(b"", b"\2a")]

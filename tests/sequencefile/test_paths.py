@@ -115,7 +115,7 @@ def test_without_a_library_the_error_says_what_to_install():
             lambda: sequencefile.Writer(io.BytesIO(), compression="block", codec="snappy"),
             lambda: sequencefile.Writer(io.BytesIO(), compression="block", codec="lz4"),
             lambda: sequencefile.Writer(io.BytesIO(), compression="block", codec="zstd"),
-            lambda: _codecs.find("lzo"),  # which is only read
+            lambda: _codecs.find("lzo"),  # a file that is only read
             lambda: sequencefile.open("s3://bucket/file"),
         ):
             try:

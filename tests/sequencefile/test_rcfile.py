@@ -135,7 +135,7 @@ def test_binary_cells_that_are_read_as_text_are_an_error_that_names_the_option(n
     assert found == {kind for kind in schema.values() if kind not in ("string", "bytes")}
 
 
-INTS = [vint(number) for number in range(33, 61)]  # of which the text of ten is a number
+INTS = [vint(number) for number in range(33, 61)]  # ten of them have a number as text
 BINARY_OR_TEXT = [
     ("int", [vint(number) for number in (1, 65, 48)], True),
     ("int", INTS, True),

@@ -222,7 +222,7 @@ def test_a_value_longer_than_a_record_can_be():
 
 
 def test_text_longer_than_a_record_can_be():
-    text = "".join(map(chr, range(48, 58)))  # which no one else has
+    text = "".join(map(chr, range(48, 58)))  # nothing else refers to it
     length = ctypes.c_ssize_t.from_address(id(text) + object.__basicsize__)
     length.value = 2**31 - 1  # what is there must not be read
     try:

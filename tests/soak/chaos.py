@@ -203,7 +203,7 @@ def drawn(seed, engine):
     _, disasters = ENGINES[engine]
     what, rng = all_that_tasks_do[seed % len(all_that_tasks_do)], random.Random(seed)
     if what == HANGS and engine == "local":
-        return what, rng.choice(STOPPING)  # which alone ends it
+        return what, rng.choice(STOPPING)  # only this ends it
     return what, rng.choice([NOTHING] * len(disasters) + disasters)
 
 

@@ -71,7 +71,7 @@ def test_pairs_are_sorted_by_partition_then_key_and_stay_in_order(npairs, nparti
 def test_reverse_turns_the_keys_around_and_nothing_else(npairs, npartitions):
     pairs = made_pairs(random.Random(npairs), npairs)
     data, _ = sorted_by(Sorter(npartitions=npartitions, reverse=True), joined(pairs), npartitions)
-    by_key = sorted(pairs, key=lambda pair: pair[0], reverse=True)  # which leaves equal keys as they came
+    by_key = sorted(pairs, key=lambda pair: pair[0], reverse=True)  # equal keys stay as they came
     assert data == joined(sorted(by_key, key=lambda pair: reference.partition(pair[0], npartitions)))
 
 

@@ -327,7 +327,7 @@ BATCHES = [pyarrow.record_batch({"k": ["a", "b"], "v": [1, None]}), pyarrow.reco
 
 @pytest.fixture(params=["local", "memory"])
 def folder(request, tmp_path):
-    return str(tmp_path / "out") if request.param == "local" else f"memory://{uuid.uuid4()}"  # which outlives the test
+    return str(tmp_path / "out") if request.param == "local" else f"memory://{uuid.uuid4()}"  # outlives the test
 
 
 @pytest.mark.parametrize("codec", ["none", "default", "zstd"])

@@ -262,7 +262,7 @@ BUSY = """
     def work(writer, records):
         writer.writes(records)
         writer.flush()
-        writer.writes(records)    # which is never flushed
+        writer.writes(records)    # it is never flushed
         threading.Event().wait()
     for writer, records in zip(writers, [VALUES, PAIRS, [[v] for v in VALUES]]):
         inside.clear()

@@ -302,7 +302,7 @@ class Walk(reference.Walk):
             return None
         owners = [member for member in members if form in own_forms(*member)]
         readers = [member for member in members if form in forms(*member, self.strict)]
-        if code == BYTESTRING:  # of which no UUID is read
+        if code == BYTESTRING:  # no UUID is read from these
             owners, readers = (
                 [member for member in found if split(*member)[0] is not uuid.UUID] for found in (owners, readers)
             )

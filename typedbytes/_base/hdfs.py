@@ -102,7 +102,7 @@ class _Client:
         method = getattr(self._client, name)
 
         def call(path, *arguments):
-            if name == "list_status":  # an iterator, which asks for more
+            if name == "list_status":  # an iterator: each step may ask the server
                 return self._fs.answer(path, lambda: list(method(path, *arguments)))
             result = self._fs.answer(path, method, path, *arguments)
             return _File(result, self._fs, path) if name in ("read", "create", "append") else result

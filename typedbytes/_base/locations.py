@@ -34,7 +34,7 @@ _HDFS_NEEDS = (
     "Hadoop with libhdfs.so in HADOOP_HOME, and CLASSPATH=$(hadoop classpath --glob))"
 )
 _REMOTE_NBYTES = 1 << 20  # of a first read
-_MAX_REMOTE_NBYTES = 1 << 22  # of later ones from a store, which answers late; HDFS is near
+_MAX_REMOTE_NBYTES = 1 << 22  # of later pieces from a store, which answers late; HDFS is near
 _HEAD_NBYTES = 1 << 12  # read in addition to the bytes that recognise a file
 
 

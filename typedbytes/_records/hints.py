@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from typedbytes._records.model import Node, Record
 
-    class _Resolver(Protocol):  # resolver.Resolver, which uses this module
+    class _Resolver(Protocol):  # resolver.Resolver: it uses this module
         path: str
 
         def resolve(self, annotation: Any, scope: Scope) -> Node: ...

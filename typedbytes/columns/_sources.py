@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Paths = _Path | Sequence[_Path]
 
 _READ_NBYTES = 1 << 20
-_HEAD_NBYTES = 64  # by which an RCFile of Hive's first version differs from other SequenceFiles
+_HEAD_NBYTES = 64  # so many tell an RCFile of Hive's first version from other SequenceFiles
 # options for decoding an invalid record, to raise its error
 AS_THEY_ARE: Any = {"exact": True, "pickle": "raw", "map_pairs": True}
 

@@ -285,7 +285,7 @@ def _rows_with_mask(column, options, chunk):
     converted = _as_arrow(column)
     if converted is not None:
         return _rows(converted, options, chunk)
-    if column.dtype.kind == "M":  # with a zone, which the array of its instants has not
+    if column.dtype.kind == "M":  # with a zone: the array of its instants has none
         return [_rows_of_times(column.__array__(f"M8[{column.dtype.unit}]"))]
     is_null = column.isna()
     if not is_null.any():

@@ -92,7 +92,7 @@ def _replace_in_modules(replacements):
     by_id = {id(function): replacement for function, replacement in replacements.items()}
     for module in list(sys.modules.values()):
         if isinstance(module, type(sys)):
-            # which does not load a module that is loaded when it is used
+            # unlike getattr, this loads no module that waits for its first use
             names = object.__getattribute__(module, "__dict__")
             for name, value in list(names.items()):
                 if id(value) in by_id:

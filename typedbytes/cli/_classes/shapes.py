@@ -87,7 +87,7 @@ class Shape:
             try:
                 value = typedbytes.loads(typedbytes.dumps(value))
             except typedbytes.DecodeError:
-                pass  # a pickle that is not read, which no type knows
+                pass  # an unread pickle: no type has it
             else:
                 kind = _kind_of_pickled(value)
             self.has_pickles |= kind != "none"

@@ -25,7 +25,7 @@ from typedbytes._base.magic import (
 from typedbytes.cli._failure import BAD_DATA, Failure
 from typedbytes.cli._records.encoded import Encoded, NoPairs, NoValues, Pairs
 
-EMPTY = "empty"  # no bytes, which are of every format
+EMPTY = "empty"  # an empty input is of every format
 NAMES = ("typedbytes", "sequencefile", "json", "block")
 INPUTS = (*NAMES, "rcfile")  # RCFiles are read, not written
 # the code and the length of a value; more are read only where text may start with a signature, or a signature with text

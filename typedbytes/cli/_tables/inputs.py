@@ -27,7 +27,7 @@ __all__ = ["READ_TABLES", "batches_of_table"]
 READ_TABLES = ("arrow", "parquet", "arrow-file", "rcfile", *DELIMITERS)
 _ROWS_NBYTES = 16 << 20  # of rows, from the first of which the types of columns are taken
 _PIECE_NBYTES = 1 << 20  # a declared length allocates no more than the data has
-_HEAD_NBYTES = 5  # by which an Arrow stream is recognised
+_HEAD_NBYTES = 5  # so many tell an Arrow stream
 _ARROW_MAGIC, _PARQUET_MAGIC = b"ARROW1", b"PAR1"
 # Thrift's compact protocol: the type of a page and the first byte of the next field;
 # an offset, an i64, and then a length, an i32.

@@ -69,7 +69,7 @@ def save_sys_std() -> Iterator[None]:
 
 def _flush_streams():
     for stream in (sys.stdout, sys.stderr):
-        with suppress(Exception):  # as mrjob, which takes any object for a stream
+        with suppress(Exception):  # mrjob too takes any object for a stream
             stream.flush()
 
 

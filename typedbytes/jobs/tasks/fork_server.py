@@ -346,7 +346,7 @@ def _serve(descriptor, names, *words):
     from typedbytes.streaming.task_environment import TaskStart
 
     server = _Server(socket.socket(fileno=int(descriptor)), names.split(","))
-    if not atexit._ncallbacks():  # of sitecustomize, which would be called after it
+    if not atexit._ncallbacks():  # a callback of sitecustomize would be called after it
         atexit.register(server.end_task)  # the first to be registered is the last to be called
     TaskStart.hook = server.fork_for_tasks
     sys.argv = [*words[is_module:]]

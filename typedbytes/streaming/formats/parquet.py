@@ -58,7 +58,7 @@ class ParquetOutput:
         from typedbytes.streaming.formats.column_rows import has_encoded, parts_of, rows_of, table_of
 
         for part in parts_of(given):
-            if has_encoded(part):  # of values of several types, which a column of Parquet does not have
+            if has_encoded(part):  # values of several types: no column of Parquet has them
                 self.write_encoded(rows_of(part, self._reading))
             else:
                 self._write_table(table_of(part))
