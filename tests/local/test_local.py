@@ -416,6 +416,43 @@ def test_files_of_a_task_become_part_of_the_output(tmp_path):
     assert sorted(os.listdir(tmp_path / "out")) == ["_SUCCESS", "part-00000", "side-one", "side-two"]
 
 
+def test_each_task_begins_with_an_empty_folder_that_has_its_name(tmp_path):
+    script = write_script(
+        tmp_path,
+        """
+        import os
+        from typedbytes import streaming
+
+        def mapper(key, value):
+            folder = os.environ["mapreduce_task_output_dir"]
+            assert os.listdir(folder) == []
+            assert os.path.basename(folder) == os.environ["mapreduce_task_attempt_id"]
+            os.mkdir(os.path.join(folder, "side"))
+            open(os.path.join(folder, "side", value), "w").close()
+            if int(value) % 3:
+                open(os.path.join(folder, value), "w").close()
+            yield value, key
+
+        def reducer(key, values):
+            assert os.listdir(os.environ["mapreduce_task_output_dir"]) == ["part-00000"]
+            return ()
+
+        if __name__ == "__main__":
+            streaming.run(mapper, reducer)
+        """,
+    )
+    names = [f"{number:02}" for number in range(30)]
+    (tmp_path / "in").mkdir()
+    for name in names:
+        (tmp_path / "in" / name).write_text(name)
+    run(script, tmp_path / "in", tmp_path / "out")
+    assert sorted(os.listdir(tmp_path / "out" / "side")) == names
+    assert {name for name in os.listdir(tmp_path / "out") if name.isdigit()} == {
+        name for name in names if int(name) % 3
+    }
+    assert sorted(os.listdir(tmp_path)) == ["in", "job.py", "out"]
+
+
 # -- failures ---------------------------------------------------------------------------------------------
 
 
