@@ -156,6 +156,7 @@ VERSION = "{}.{}".format(*sys.version_info)
         (["submit", "wrong.py", *WORDS, "--no-bundle"], 64, "wrong.py is not Python"),
         (["submit", "made.pyc", *WORDS, "--no-bundle"], 64, "made.pyc is compiled Python: name the .py"),
         (["submit", JOB, *WORDS, "--no-bundle", "--ship", "no"], 64, "there is no file no to ship"),
+        (["submit", JOB, "in", "--no-bundle", "--ship", "no"], 64, "there is no file no to ship with the job\n"),
         (["submit", JOB, *WORDS, "--bundle", "no.zip"], 64, "there is no file no.zip to ship"),
         (["submit", JOB, *WORDS, "--no-bundle", "--streaming-jar", "no.jar"], 64, "there is no streaming jar no.jar"),
         (["bundle"], 64, "typedbytes bundle: needs the name of one ZIP"),

@@ -116,7 +116,7 @@ def collecting_block_writer(sink):
 
 @contextlib.contextmanager
 def split_writer(sink):
-    with contextlib.closing(SequenceFileSink(sink, {})) as file, tb.PairWriter(file, buffer_size=100) as writer:
+    with sequencefile.Writer(sink) as file, tb.PairWriter(SequenceFileSink(file), buffer_size=100) as writer:
         yield writer
 
 

@@ -127,3 +127,16 @@ def test_name_nodes_that_can_be_reached_are_tried_first(tmp_path, monkeypatch):
         assert name_nodes.name_node_options("single") == name_nodes.name_node_options("localhost") == {}
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path / "none"))
     assert name_nodes.name_node_options("mine") == {}
+
+
+def test_a_configuration_in_the_current_folder_is_not_that_of_hadoop(tmp_path, monkeypatch):
+    (tmp_path / "etc" / "hadoop").mkdir(parents=True)
+    (tmp_path / "etc" / "hadoop" / "hdfs-site.xml").write_text(
+        "<configuration><property><name>dfs.ha.namenodes.mine</name><value>a,b</value></property></configuration>"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    monkeypatch.delenv("HADOOP_HOME", raising=False)
+    assert name_nodes.name_node_options("mine") == {}
+    monkeypatch.setenv("HADOOP_HOME", str(tmp_path))
+    assert name_nodes.name_node_options("mine") == {"dfs.ha.namenodes.mine": "b,a"}

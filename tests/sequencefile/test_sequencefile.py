@@ -639,3 +639,15 @@ def test_a_codec_of_ones_own(tmp_path):
         sequencefile.Writer(io.BytesIO(), codec=name)
     with pytest.raises(ValueError, match="with a package"):
         sequencefile.register_codec("xz", lzma.decompress)
+
+
+def test_an_error_of_a_codec_of_ones_own_is_told(tmp_path):
+    def decompress(data):
+        raise error
+
+    sequencefile.register_codec("a.Broken", decompress, bytes)
+    with sequencefile.open(tmp_path / "file", "w", codec="a.Broken") as writer:
+        writer.write("key", 5)
+    for error, said in ((EOFError(), "EOFError"), (EOFError("too few bytes"), "too few bytes")):
+        with pytest.raises(tb.FormatError, match=f"damaged compressed data: {said}"):
+            sequencefile.Reader((tmp_path / "file").read_bytes()).read_all()

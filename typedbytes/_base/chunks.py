@@ -6,12 +6,22 @@ and files as streams. Not here: buffers of SequenceFiles, which have the same fo
 than its block declares, and memory is in proportion to the bytes that have arrived.
 """
 
+from __future__ import annotations
+
 import io
 
 from typedbytes._base import magic
 from typedbytes.errors import FormatError, TruncatedError
 
-__all__ = ["BUFFER_NBYTES", "KINDS", "SIGNATURE_NBYTES", "ChunkedFile", "decompress_in_place", "lz4", "lzo", "snappy"]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = [
+    "BUFFER_NBYTES", "KINDS", "SIGNATURE_NBYTES", "ChunkedFile", "Contents", "decompress_in_place", "lz4", "lzo",
+    "snappy",
+]  # fmt: skip
 
 BUFFER_NBYTES = 256 * 1024  # io.compression.codec.snappy.buffersize and its like
 _PIECE_NBYTES = 1 << 16
@@ -82,7 +92,29 @@ def decompress_in_place(decompress_chunk, error, chunk, left):
     return part
 
 
-class ChunkedFile(io.RawIOBase):
+class Contents(io.RawIOBase):
+    """The decompressed contents of a file."""
+
+    kind: str  # of compression
+    _source: Any
+
+    @property
+    def name(self):
+        """The name of the source, if it has one."""
+        return self._source.name
+
+    def readable(self):
+        """Return True: it can be read from."""
+        return True
+
+    def close(self):
+        """Close the source too."""
+        super().close()
+        if hasattr(self, "_source"):  # without a library there is none, and the caller closes its own
+            self._source.close()
+
+
+class ChunkedFile(Contents):
     """Decompress a file that Hadoop has written whole with a codec of this kind.
 
     Errors have the number of decompressed bytes before them.
@@ -102,15 +134,6 @@ class ChunkedFile(io.RawIOBase):
         self._nbytes = 0  # returned
         self._is_at_start = True
 
-    @property
-    def name(self):
-        """The name of the source, if it has one."""
-        return self._source.name
-
-    def readable(self):
-        """Return True: it can be read from."""
-        return True
-
     def readinto(self, target):
         """Fill the front of a buffer; return how many bytes that were."""
         try:
@@ -122,12 +145,6 @@ class ChunkedFile(io.RawIOBase):
         target[: len(piece)] = piece
         self._nbytes += len(piece)
         return len(piece)
-
-    def close(self):
-        """Close the source too."""
-        super().close()
-        if hasattr(self, "_source"):  # without a library there is none, and the caller closes its own
-            self._source.close()
 
     def _next_chunk(self):
         """Return the decompressed bytes of the next chunk, none at the end."""

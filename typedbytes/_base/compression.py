@@ -10,7 +10,7 @@ import io
 import os
 from contextlib import suppress
 
-from typedbytes._base.chunks import KINDS, SIGNATURE_NBYTES, ChunkedFile
+from typedbytes._base.chunks import KINDS, SIGNATURE_NBYTES, ChunkedFile, Contents
 from typedbytes._base.magic import (
     COMPRESSIONS,
     DECOMPRESS_FIRST,
@@ -23,8 +23,8 @@ from typedbytes._base.magic import (
 from typedbytes.errors import DecodeError, FormatError, LimitError, TruncatedError
 
 __all__ = [
-    "Compressed", "Decompressed", "compressing", "compression_of_text", "compressor", "decompressed", "decompressed_as",
-    "put_back", "refuse_compressed_sequence_file", "suffix_of_compressed",
+    "Compressed", "Decompressed", "ZlibStream", "compressing", "compression_of_text", "compressor", "decompressed",
+    "decompressed_as", "put_back", "refuse_compressed_sequence_file", "suffix_of_compressed",
 ]  # fmt: skip
 
 READ_NBYTES = 1 << 16
@@ -140,7 +140,7 @@ def decompressed_as(source, kind):
     return ChunkedFile(source, kind) if kind in KINDS else Decompressed(source, kind)
 
 
-class Decompressed(io.RawIOBase):
+class Decompressed(Contents):
     """Decompress a source of this kind; it may hold several compressed streams, followed by zeros."""
 
     def __init__(self, source, kind):
@@ -158,15 +158,6 @@ class Decompressed(io.RawIOBase):
 
             self._zstd = zstd
 
-    @property
-    def name(self):
-        """The name of the source, if it has one."""
-        return self._source.name
-
-    def readable(self):
-        """Return True: it can be read from."""
-        return True
-
     def readinto(self, target):
         """Fill the front of a buffer; return how many bytes that were."""
         piece, is_left = b"", True
@@ -178,12 +169,6 @@ class Decompressed(io.RawIOBase):
         target[: len(piece)] = piece
         self._nbytes += len(piece)
         return len(piece)
-
-    def close(self):
-        """Close the source too."""
-        super().close()
-        if hasattr(self, "_source"):  # without a library there is none, and the caller closes its own
-            self._source.close()
 
     def _next_data(self):
         """Return the next compressed bytes, none if the stream has enough; None at the end."""
@@ -302,7 +287,7 @@ class Compressed(io.RawIOBase):
             raise
 
 
-class _ZlibStream:
+class ZlibStream:
     """Give zlib's stream the interface of the others."""
 
     def __init__(self, stream):
@@ -328,13 +313,13 @@ class _ZlibStream:
 def _gzip():
     import zlib
 
-    return lambda: _ZlibStream(zlib.decompressobj(wbits=31)), zlib.error, lambda: zlib.compressobj(wbits=31)
+    return lambda: ZlibStream(zlib.decompressobj(wbits=31)), zlib.error, lambda: zlib.compressobj(wbits=31)
 
 
 def _deflate():
     import zlib
 
-    return lambda: _ZlibStream(zlib.decompressobj()), zlib.error, zlib.compressobj
+    return lambda: ZlibStream(zlib.decompressobj()), zlib.error, zlib.compressobj
 
 
 def _bzip2():

@@ -40,8 +40,11 @@ def _accepts(address):
 
 def _configuration():
     """Return the properties of the two files, from where hdfs-native reads them."""
-    folder = os.environ.get("HADOOP_CONF_DIR") or os.path.join(os.environ.get("HADOOP_HOME", ""), "etc/hadoop")
-    properties = {}
+    properties: dict[str, str] = {}
+    home = os.environ.get("HADOOP_HOME")
+    folder = os.environ.get("HADOOP_CONF_DIR") or (os.path.join(home, "etc", "hadoop") if home else None)
+    if folder is None:
+        return properties
     for name in ("core-site.xml", "hdfs-site.xml"):
         with suppress(OSError, ElementTree.ParseError):
             for each in ElementTree.parse(os.path.join(folder, name)).iter("property"):

@@ -28,7 +28,9 @@ _Codec = namedtuple("_Codec", "make_compressor make_decompressor nbytes")
 def _zlib():
     import zlib
 
-    return _Codec(lambda: zlib.compressobj(1), _ZlibDecompressor, 96 << 10)
+    from typedbytes._base.compression import ZlibStream
+
+    return _Codec(lambda: zlib.compressobj(1), lambda: ZlibStream(zlib.decompressobj()), 96 << 10)
 
 
 def _lz4():
@@ -56,26 +58,6 @@ def find_codec(name):
         raise ModuleNotFoundError(
             f"the codec {name} needs a library: pip install 'typedbytes[{name}]'", name=error.name
         ) from None
-
-
-class _ZlibDecompressor:
-    """A zlib stream with the interface of a BZ2Decompressor."""
-
-    def __init__(self):
-        import zlib
-
-        self._stream = zlib.decompressobj()
-
-    def decompress(self, data, max_length):
-        return self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
-
-    @property
-    def needs_input(self):
-        return not self._stream.unconsumed_tail
-
-    @property
-    def eof(self):
-        return self._stream.eof
 
 
 # A block: its length when decompressed, its length in the file, its bytes. The length 0 ends the stream.

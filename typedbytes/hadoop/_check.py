@@ -25,7 +25,7 @@ from typedbytes.jobs.steps import with_settings
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from typedbytes.hadoop._plan import Plan
 
@@ -78,9 +78,9 @@ def check_shipped(plan: Plan) -> None:
             raise OptionError(f"there is no file {name} to ship with the job{advice}")
 
 
-def check_words(words: Iterable[str], environ: Mapping[str, str] = os.environ) -> None:
+def check_words(words: Iterable[str]) -> None:
     """Raise SubmitError for words of a command line that Java, which decodes them by the locale, cannot read."""
-    locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
+    locale = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or "C"
     strange = [word for word in words if not word.isascii()]
     if strange and locale in ("C", "POSIX"):  # Python itself uses UTF-8 then
         raise SubmitError(

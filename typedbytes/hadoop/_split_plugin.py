@@ -9,11 +9,10 @@ import os
 from dataclasses import replace
 
 from typedbytes._base.locations import is_url
-from typedbytes.errors import FormatError
 from typedbytes.hadoop import _quoting
 from typedbytes.jobs.errors import SubmitError
 from typedbytes.jobs.messages import option_named
-from typedbytes.jobs.properties import LINE_PROPERTIES
+from typedbytes.jobs.properties import LINE_PROPERTIES, variables_of
 from typedbytes.jobs.source import Source
 
 #: Made by "make jar"; a wheel holds it if a JDK was there when it was built.
@@ -74,11 +73,9 @@ def _why_not_writable(plan):
     if plan.output_format != "sequencefile":
         return None
     try:
-        with sequencefile.Writer(
-            io.BytesIO(), **compression_of({name.replace(".", "_"): value for name, value in plan.properties.items()})
-        ):
+        with sequencefile.Writer(io.BytesIO(), **compression_of(variables_of(plan.properties))):
             return None
-    except (ValueError, FormatError) as error:
+    except ValueError as error:
         return f"its tasks cannot write the SequenceFiles that its properties ask for: {error}"
     except ModuleNotFoundError:
         return None  # the bundle may have it

@@ -82,7 +82,8 @@ def _configuration(name, environ):
     """Return a file of HADOOP_CONF_DIR, or None."""
     from xml.etree import ElementTree
 
-    folder = environ.get("HADOOP_CONF_DIR") or os.path.join(environ.get("HADOOP_HOME", "/etc/hadoop"), "etc", "hadoop")
+    home = environ.get("HADOOP_HOME")
+    folder = environ.get("HADOOP_CONF_DIR") or (os.path.join(home, "etc", "hadoop") if home else "/etc/hadoop/conf")
     try:
         return ElementTree.parse(os.path.join(folder, name))
     except (OSError, ElementTree.ParseError):

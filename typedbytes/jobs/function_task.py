@@ -12,6 +12,7 @@ import os
 import runpy
 import sys
 from operator import attrgetter
+from types import SimpleNamespace
 
 from typedbytes import streaming
 
@@ -33,18 +34,11 @@ def _imported(module, name):
     imported_now = module
     if os.path.isabs(module):
         sys.path.insert(0, os.path.dirname(module))
-        namespace = _Names(runpy.run_path(module, run_name="__typedbytes_job__"))
+        namespace = SimpleNamespace(**runpy.run_path(module, run_name="__typedbytes_job__"))
     else:
         namespace = importlib.import_module(module)
     imported_now = ""
     return attrgetter(name)(namespace)
-
-
-class _Names:
-    """The names of a file, as attributes."""
-
-    def __init__(self, names):
-        self.__dict__.update(names)
 
 
 if __name__ == "__main__":

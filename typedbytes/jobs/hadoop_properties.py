@@ -140,16 +140,15 @@ def ignored(properties: Mapping[str, str], output_format: str) -> dict[str, str]
 
 def text_suffix(properties: Mapping[str, str], output_format: str) -> str:
     """Return how the names of compressed part files of text end; "" if they are not, or the codec is refused."""
-    properties = {OLD_NAMES.get(name, name): value for name, value in properties.items() if value}
-    if output_format not in ("text", *LINES) or properties.get(_COMPRESS, "").strip().lower() != "true":
+    properties, compresses = _presently_named(properties)
+    if output_format not in ("text", *LINES) or not compresses:
         return ""
     return TEXT_CODECS.get(properties.get(f"{_COMPRESS}.codec", "DefaultCodec").rpartition(".")[2], "")
 
 
 def part_options(properties: Mapping[str, str], output_format: str) -> dict[str, Any]:
     """Return how the part files of a job are written, as keywords of the writer of this format. Raises OptionError."""
-    properties = {OLD_NAMES.get(name, name): value for name, value in properties.items() if value}
-    compresses = properties.get(_COMPRESS, "").strip().lower() == "true"
+    properties, compresses = _presently_named(properties)
     if output_format == "sequencefile" and compresses:
         return _sequence_file_options(properties)
     if output_format not in ("text", *LINES):
@@ -167,8 +166,7 @@ def part_options(properties: Mapping[str, str], output_format: str) -> dict[str,
 
 def check_by_key(job: Job) -> None:
     """Raise OptionError for an output by key that tasks, which write its files, cannot write."""
-    properties = {OLD_NAMES.get(name, name): value for name, value in job.properties.items()}
-    compresses = properties.get(_COMPRESS, "").strip().lower() == "true"
+    _, compresses = _presently_named(job.properties)
     if job.output_by_key and compresses and job.output_format in ("text", *LINES):
         raise OptionError(
             option_named("output_by_key") + f" writes text as it is: leave out {_COMPRESS}, or write SequenceFiles"
@@ -181,15 +179,20 @@ def check_by_key(job: Job) -> None:
 
 def output_properties(job: Job) -> dict[str, str]:
     """Return the properties that say how an output by key is written, by their present names."""
-    found = {OLD_NAMES.get(name, name): value for name, value in job.properties.items() if value}
-    return {name: value for name, value in found.items() if name.startswith(_COMPRESS) or name == _SEPARATOR}
+    properties, _ = _presently_named(job.properties)
+    return {name: value for name, value in properties.items() if name.startswith(_COMPRESS) or name == _SEPARATOR}
+
+
+def _presently_named(properties):
+    """Return properties by their present names, without empty ones, and whether they compress the output."""
+    found = {OLD_NAMES.get(name, name): value for name, value in properties.items() if value}
+    return found, found.get(_COMPRESS, "").strip().lower() == "true"
 
 
 def _sequence_file_options(properties):
     import io
 
     from typedbytes import sequencefile
-    from typedbytes.errors import FormatError
     from typedbytes.streaming.formats.splits import compression_of
 
     options = compression_of({**variables_of(properties), **variables_of({_COMPRESS: "true"})})
@@ -197,6 +200,6 @@ def _sequence_file_options(properties):
         return {}
     try:
         sequencefile.Writer(io.BytesIO(), **options).close()
-    except (ValueError, FormatError) as error:
+    except ValueError as error:
         raise OptionError(f"the output cannot be compressed as its properties say: {error}") from None
     return options

@@ -192,9 +192,8 @@ def _records_in(path: str) -> Iterable[tuple[str, str]]:
 
 def _shown(item):
     from typedbytes import loads
-    from typedbytes.errors import DecodeError
 
     try:
         return repr(loads(item)) if len(item) <= MAX_ITEM_NBYTES else f"{len(item):,} bytes"
-    except (DecodeError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         return repr(bytes(item))

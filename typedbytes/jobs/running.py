@@ -124,7 +124,6 @@ class _Run:
             settings = [each.settings for each in roles]
         else:
             steps, settings = [commands], [{}]
-        self._history.name = job.name
         asked, _ = job.asked_reducers
         job = replace(job, nreducers=1 if asked is None else asked)
         if len(steps) == 1:

@@ -40,14 +40,7 @@ class Source:
 
     def imports(self, module: str) -> bool:
         """Return whether it imports a module, or what is in it."""
-        return any(
-            f"{name}.".startswith(f"{module}.")
-            for node in ast.walk(self._tree)
-            if isinstance(node, (ast.Import, ast.ImportFrom))
-            for name in (
-                [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
-            )
-        )
+        return any(f"{name}.".startswith(f"{module}.") for node in ast.walk(self._tree) for name in _imported(node))
 
     @property
     def calls_run(self) -> bool:
@@ -89,7 +82,8 @@ def _calls_of_run(tree: ast.Module) -> list[ast.Call]:
     ours = {
         alias.asname or alias.name.partition(".")[0]
         for node in ast.walk(tree)
-        if isinstance(node, (ast.Import, ast.ImportFrom)) and _is_ours(node)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        if any(name.partition(".")[0] == "typedbytes" for name in _imported(node))
         for alias in node.names
     }
     return [
@@ -99,9 +93,11 @@ def _calls_of_run(tree: ast.Module) -> list[ast.Call]:
     ]
 
 
-def _is_ours(node: ast.Import | ast.ImportFrom) -> bool:
-    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
-    return any(name.partition(".")[0] == "typedbytes" for name in names)
+def _imported(node: ast.AST) -> list[str]:
+    """Return the names of the modules that a node imports."""
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return [each.name for each in node.names] if isinstance(node, ast.Import) else []
 
 
 def _name(function: ast.expr) -> Any:

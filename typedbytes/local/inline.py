@@ -161,15 +161,12 @@ class _InlineRun(TaskRun):
         except BaseException as error:
             self._drop_output()
             if is_reporting:
-                _reporter.write_failure([], error)
+                write_error(error)
             said = f": {error}" if str(error) else ""
-            raise JobError(f"the {self._role} task {_task_number()} failed: {type(error).__name__}{said}") from error
+            task = f"{self._role} task {Task(os.environ).partition or 0}"
+            raise JobError(f"the {task} failed: {type(error).__name__}{said}") from error
         finally:
             side_files.start(None)
-
-
-def _task_number():
-    return Task(os.environ).partition or 0
 
 
 class _Spool:

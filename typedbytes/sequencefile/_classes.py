@@ -45,14 +45,11 @@ class Classes:
         if name not in self:
             return None
         if name not in self._programs:
-            self._programs[name] = ClassProgram(name, self._tree(name), self._tree)
+            self._programs[name] = ClassProgram(name, self.tree(name), self.tree)
         return self._programs[name]
 
     def tree(self, name: str) -> tuple:
         """Return the tree of a described class."""
-        return self._tree(name)
-
-    def _tree(self, name):
         if name in self._texts:
             return parse(name, self._texts[name], self)
         if self._outer is None or name not in self._outer:

@@ -51,7 +51,7 @@ def register_codec(class_name: str, decompress: Any, compress: Any = None) -> No
         except (DecodeError, MemoryError):
             raise
         except Exception as error:
-            raise FormatError(f"damaged compressed data: {error or type(error).__name__}") from error
+            raise FormatError(f"damaged compressed data: {str(error) or type(error).__name__}") from error
         _check_limit(limit - len(found), limit)
         return bytes(found)
 
@@ -181,8 +181,6 @@ def _zstd():
 
 # ---- chunks with their lengths: Hadoop's BlockCompressorStream, in a buffer that may hold several blocks ---------
 
-_SIGNATURE_NBYTES = 16  # of data in a format of its own
-
 
 def _chunk_decompressor(decompress_chunk, error):
     """Return decompress() for chunks.
@@ -194,7 +192,7 @@ def _chunk_decompressor(decompress_chunk, error):
         try:
             return decompress_blocks(data, limit)
         except DecodeError:
-            name = magic.name_of(bytes(data[:_SIGNATURE_NBYTES]))
+            name = magic.name_of(bytes(data[: chunks.SIGNATURE_NBYTES]))
             if name is None:
                 raise
         raise FormatError(

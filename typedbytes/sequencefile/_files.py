@@ -91,7 +91,7 @@ def _appending(file, options):
         marker = reader.sync_marker
     given = {name: options[name] for name in _KEPT if options.get(name) is not None}
     if "codec" in given:
-        given.update(zip(("codec",), [_codecs.find(given["codec"], to_write=True).class_name]))
+        given["codec"] = _codecs.find(given["codec"], to_write=True).class_name
     for name in ("key_class", "value_class"):
         if name in given:
             given[name] = _writables.full_name(given[name])

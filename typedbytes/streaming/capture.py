@@ -64,7 +64,7 @@ def run_as_main(path: str) -> dict[str, Any]:
     return main.__dict__
 
 
-def write_error(error: Exception) -> None:
+def write_error(error: BaseException) -> None:
     """Write the error of a script to standard error, with its traceback from the script's first line on."""
     from typedbytes.streaming._reporter import write_failure
 

@@ -46,7 +46,7 @@ def java_source(shapes: list[Shape]) -> Iterator[str]:
     """Yield the lines of a class whose records fit the shape of the values, or those of the keys and the values."""
     classes = _Classes()
     names = ["Value"] if len(shapes) == 1 else ["Key", "Value"]
-    kinds = [classes.type_of(shape, name, is_whole=True) for shape, name in zip(shapes, names)]
+    kinds = [classes.type_of(shape, name) for shape, name in zip(shapes, names)]
     yield from (f"import {name};" for name in sorted(classes.imports))
     yield ""
     if any(shape.has_pickles_inside() for shape in shapes):
@@ -68,13 +68,13 @@ class _Classes:
             [*USED.split(), *(name.rpartition(".")[2] for name in KINDS.values()), "Records", "RecordType"]
         )
 
-    def type_of(self, shape, name, is_whole=False, may_be_missing=False, boxed=True):
+    def type_of(self, shape, name, may_be_missing=False, boxed=True):
         """Return the type of what has a shape, and add the records that it needs."""
         kinds = shape.kinds
         if len(kinds) != 1 or not are_distinct(kinds):
             java_type = "Object"
         else:
-            java_type = self._type_of_kind(kinds[0], shape, name, is_whole)
+            java_type = self._type_of_kind(kinds[0], shape, name)
         if shape.has_none or may_be_missing:
             return f"{self._import('java.util.Optional')}<{BOXES.get(java_type, java_type)}>"
         return BOXES.get(java_type, java_type) if boxed else java_type
@@ -83,7 +83,7 @@ class _Classes:
         self.imports.add(name)
         return name.rpartition(".")[2]
 
-    def _type_of_kind(self, kind, shape, name, is_whole):
+    def _type_of_kind(self, kind, shape, name):
         if kind == "int":
             return self._type_of_int(shape.counts)
         if kind == "float":

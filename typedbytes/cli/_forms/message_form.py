@@ -1,6 +1,6 @@
 """The JSON form of a block message: an array of its values, or an object of these, its id and its reply flag.
 
-_json_form has the form of a value; what only messages have is an object of one of OUR_TAGS.
+json_form has the form of a value; what only messages have is an object of one of OUR_TAGS.
 """
 
 import base64

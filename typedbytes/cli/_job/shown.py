@@ -9,6 +9,7 @@ import tempfile
 from typedbytes._base.locations import written_parts
 from typedbytes._base.secrets import without_secret_values
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, say_lines
+from typedbytes.jobs.errors import OptionError
 
 TYPE_CHECKING = False
 
@@ -70,6 +71,8 @@ def submit_and_show(plan: Plan, run: Callable[[Plan], object], as_pairs: bool, o
                 _write_pairs(folder, as_pairs, output)
             else:
                 show_parts(folder, plan.output_format, output)
+    except OptionError:  # before there was any output
+        raise
     except ValueError as error:  # of a record that is not a line; JobFailedError is none
         raise Failure(BAD_DATA, f"{error}; the output of the job was kept: {plan.output}") from None
     except Exception:

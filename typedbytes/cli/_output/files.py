@@ -18,6 +18,7 @@ from typedbytes.cli._input import progress
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
 BUFFER_NBYTES = 1 << 16
@@ -34,12 +35,21 @@ class OutputError(Exception):
         self.is_broken_pipe = isinstance(error, BrokenPipeError)
 
 
+@contextmanager
+def as_output_error(name: str) -> Iterator[None]:
+    """Turn an OSError into an OutputError of the output of this name."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(name, error) from None
+
+
 class CommandOutput:
     """Write to a raw file, which only this object flushes and closes; without one, to a copy of standard output."""
 
     def __init__(self, raw: io.RawIOBase | None = None, name: str = "standard output") -> None:
         self._name = name
-        with self._as_output_error():
+        with as_output_error(self._name):
             self._raw = open(_standard_output(), "wb", buffering=0) if raw is None else raw
             self._file = io.BufferedWriter(self._raw, BUFFER_NBYTES)
             self.is_terminal: bool = self._raw.isatty()
@@ -69,7 +79,7 @@ class CommandOutput:
 
     def flush(self) -> None:
         """Write the buffer to the file."""
-        with self._as_output_error():
+        with as_output_error(self._name):
             self._file.flush()
 
     def refuse_terminal(self) -> None:
@@ -85,13 +95,6 @@ class CommandOutput:
         """Return the descriptor."""
         return self._raw.fileno()
 
-    @contextmanager
-    def _as_output_error(self):
-        try:
-            yield
-        except OSError as error:
-            raise OutputError(self._name, error) from None
-
     def __enter__(self) -> CommandOutput:
         return self
 
@@ -101,7 +104,7 @@ class CommandOutput:
         # After an error the buffer is dropped: closing the descriptor first keeps it from being flushed later.
         if kind is not None:
             getattr(self._raw, "abandon", self._raw.close)()
-        with self._as_output_error(), closing(self._raw):
+        with as_output_error(self._name), closing(self._raw):
             if kind is None:
                 self._file.flush()
                 self._file.detach()  # a file of fsspec may not say that it is closed, and would be flushed again

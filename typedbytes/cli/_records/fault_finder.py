@@ -13,7 +13,7 @@ from itertools import chain
 import typedbytes
 from typedbytes._report import WholeRecords
 from typedbytes.cli._records.decoding import is_refused_value, name_option
-from typedbytes.cli._records.encoded import is_pairs, split
+from typedbytes.cli._records.encoded import nparts, split
 
 KEPT_NBYTES = 1 << 20
 WINDOW_NBYTES = 32  # on each side of a fault
@@ -81,7 +81,7 @@ class FaultFinder:
 
     def run(self, reader):
         """Check all records of a reader of encoded records."""
-        self._nparts = 2 if is_pairs(reader) else 1
+        self._nparts = nparts(reader)
         self._decode = self._decoder.decode_pairs if self._nparts == 2 else self._decoder.decode_all
         records = WholeRecords(
             self._check, pairs=self._nparts == 2, dialect=self._dialect, max_bytes=self._max_bytes,

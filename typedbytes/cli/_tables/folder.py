@@ -19,7 +19,7 @@ from typedbytes._base.atomic import atomic_file, locked_folder, name_folder, syn
 from typedbytes._base.folders import exists, make_folder, names_in, remove, rename
 from typedbytes.cli._failure import USAGE, Failure, display_name, say_message
 from typedbytes.cli._input.rereadable import Rereadable, can_be_read_twice
-from typedbytes.cli._output.files import OutputError
+from typedbytes.cli._output.files import as_output_error
 from typedbytes.cli._tables.arrow import Groups, imported_pyarrow, table_writer
 from typedbytes.cli._tables.plan import batches_of, bytes_done, make_plan
 
@@ -58,7 +58,7 @@ def write_folder(folder, inputs, form, codec, split_size, widen, shape, types):
     parts = {f"part-{number:05}.{form}": split for number, split in enumerate(plan.splits)}
     is_remote = locations.is_url(folder)
     unfinished = folder if is_remote else f"{folder}.unfinished"
-    with _as_output_failure(folder), _begun(unfinished, _description(parts, plan, form, codec, shape)):
+    with as_output_error(folder), _begun(unfinished, _description(parts, plan, form, codec, shape)):
         done = parts.keys() & {*names_in(unfinished)}
         if done:
             say_message(f"{len(done)} of {len(parts)} files are in {unfinished} already")
@@ -86,7 +86,7 @@ def _check(folder, inputs):
         raise Failure(USAGE, message)
     if inputs.max_bytes is not None:
         raise Failure(USAGE, "--max-bytes cannot be used when the output is a folder")
-    with _as_output_failure(folder):
+    with as_output_error(folder):
         names = names_in(folder)
     if names and not (locations.is_url(folder) and PLAN in names and locations.MARK not in names):
         raise Failure(USAGE, f"{display_name(folder)}: the folder is not empty")
@@ -222,11 +222,3 @@ def _write_part(path, split, plan, form, codec, shape, stop, done):
         for group in groups.rest():
             writer.write(group)
     done(split)
-
-
-@contextmanager
-def _as_output_failure(folder):
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(folder, error) from None

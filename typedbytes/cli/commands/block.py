@@ -73,7 +73,7 @@ def _encode(settings, output):
     from typedbytes.cli._forms.message_form import values_from_json
 
     output.refuse_terminal()
-    encoder = BlockEncoder(settings.wire, **_checksum(settings))
+    encoder = BlockEncoder(settings.wire, checksum=settings.checksum)
     for location, line in Inputs(settings).lines():
         if line.isspace():
             continue
@@ -99,7 +99,7 @@ def _echo(settings, output):
     from typedbytes.block import BlockEncoder
 
     output.refuse_terminal()
-    encoders = {"native": BlockEncoder("native", **_checksum(settings))}
+    encoders = {"native": BlockEncoder("native", checksum=settings.checksum)}
     for message in _messages(settings):
         wire = settings.wire if message.id is None else "native"
         encoder = encoders.setdefault(wire, BlockEncoder(settings.wire))
@@ -176,10 +176,6 @@ ACTIONS: dict[str, Callable[[Settings, CommandOutput], int | None]] = {
     "echo": _echo,
     "peer": _peer,
 }
-
-
-def _checksum(settings):
-    return {"checksum": True} if settings.checksum else {}
 
 
 def _messages(settings):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 
 from typedbytes._base.atomic import atomic_folder
 from typedbytes._sorting import Sorter, external
@@ -11,7 +10,7 @@ from typedbytes.cli._arguments import MEMORY, StreamSettings, option, positive
 from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
-from typedbytes.cli._output.files import OutputError
+from typedbytes.cli._output.files import as_output_error
 from typedbytes.cli._query.sort_inputs import SortInputs
 
 TYPE_CHECKING = False
@@ -38,7 +37,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes partition -n 8 --pairs pairs.tb -o by-reducer
     """
     inputs = SortInputs(Inputs(settings, CHECK_UNDECIDED))
-    with inputs.name_failures(), _replace_folder(settings.folder) as folder:
+    with inputs.name_failures(), as_output_error(settings.folder), atomic_folder(settings.folder) as folder:
         sources, nparts = inputs.sources()
         memory = external.memory_for_records(settings.memory)
         try:
@@ -59,12 +58,3 @@ def _append(sorter, folder):
         with open(os.path.join(folder, f"part-{number:05}"), "ab", buffering=0) as file:
             sorter.write(number, file)
     sorter.clear()
-
-
-@contextmanager
-def _replace_folder(path):
-    try:
-        with atomic_folder(path) as folder:
-            yield folder
-    except OSError as error:
-        raise OutputError(path, error) from None

@@ -6,9 +6,8 @@ import io
 
 import typedbytes
 from typedbytes import TypeCode
-from typedbytes._base.chunks import ChunkedFile
+from typedbytes._base.chunks import Contents
 from typedbytes._base.codec_names import CLASSES
-from typedbytes._base.compression import Decompressed
 from typedbytes._base.magic import BYTE_ORDER_MARKS
 from typedbytes._base.secrets import without_secrets
 from typedbytes.cli._arguments import ReportSettings
@@ -86,7 +85,7 @@ def _describe(name, inputs):
     """Return the report on an input."""
     row = {"input": display_name(name)}
     with opened(name) as source:
-        if isinstance(source, (Decompressed, ChunkedFile)):
+        if isinstance(source, Contents):
             row["compressed"] = source.kind
         try:
             _describe_contents(source, name, inputs, row)

@@ -10,7 +10,7 @@ from typedbytes.cli._arguments import RecordSettings, number_option
 from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import REFUSE
 from typedbytes.cli._output.records import Records
-from typedbytes.cli._records.encoded import is_pairs
+from typedbytes.cli._records.encoded import nparts
 
 TYPE_CHECKING = False
 
@@ -53,7 +53,7 @@ class _LastRecords:
     def read_all(self, reader):
         """Read all records that a reader has left."""
         self._reader = reader
-        self._nparts = 2 if is_pairs(reader) else 1
+        self._nparts = nparts(reader)
         with typedbytes.Writer(self) as writer:
             writer.copy(reader)
 
@@ -69,7 +69,7 @@ class _LastRecords:
         """Yield (reader, bytes of whole records); the first chunk starts with the first record to copy."""
         for reader, chunk, _ in self._kept:
             if self._surplus > 0:
-                nvalues = self._surplus * (2 if is_pairs(reader) else 1)
+                nvalues = self._surplus * nparts(reader)
                 chunk = chunk[_core.advance(chunk, 0, nvalues, dialect=self._dialect) :]
                 self._surplus = 0
             yield reader, chunk

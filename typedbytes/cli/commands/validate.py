@@ -85,16 +85,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         except Failure as failure:
             code = failure.report()
             if code == BAD_DATA:
-                rows.append(
-                    {
-                        "input": display_name(name),
-                        "ok": False,
-                        "records": 0,
-                        "unit": None,
-                        "bytes": None,
-                        "message": str(failure),
-                    }
-                )
+                rows.append(_row(name, False, 0, None, None, message=str(failure)))
         status = status or code
         if not is_table(settings, output):
             report(rows, settings, output)
@@ -143,13 +134,7 @@ def _validated(name, inputs, settings, types, rows):
             else:
                 with formats.reader_of(recent, "typedbytes", opening, True) as reader:
                     finder.run(reader)
-        row = {
-            "input": display_name(name),
-            "ok": not finder.nfaults,
-            "records": finder.nintact,
-            "unit": unit(reader),
-            "bytes": finder.nbytes,
-        }
+        row = _row(name, not finder.nfaults, finder.nintact, unit(reader), finder.nbytes)
         if keep:
             row["lost bytes"] = recent.drain() - finder.nkept
     rows.append(row)
@@ -174,18 +159,16 @@ def _validated_rows(name, source, opening, settings, types, rows):
         finder = FaultFinder(encoded, settings.nfaults, settings.max_bytes, {**settings.decoding(), **types}, keep)
         with formats.reader_of(encoded, "typedbytes", opening, True) as reader:
             finder.run(reader)
-    row = {
-        "input": display_name(name),
-        "ok": not (finder.nfaults or file.skipped),
-        "records": finder.nintact,
-        "unit": unit(reader),
-        "bytes": file.offset,
-    }
+    row = _row(name, not (finder.nfaults or file.skipped), finder.nintact, unit(reader), file.offset)
     if keep:  # of the file, and of rows that are read but wrong, as typed bytes
         row["lost bytes"] = sum(part.nbytes for part in file.skipped) + encoded.drain() - finder.nkept
     finder.add_damage(file.skipped, windows)
     rows.append(row)
     return _reported(name, row, finder, settings)
+
+
+def _row(name, is_intact, nrecords, what, nbytes, **more):
+    return {"input": display_name(name), "ok": is_intact, "records": nrecords, "unit": what, "bytes": nbytes, **more}
 
 
 def _reported(name, row, finder, settings):
@@ -199,14 +182,8 @@ def _reported(name, row, finder, settings):
 
 def _repaired_row(name, nkept, skipped, nbytes, recent, nfaults):
     """Return the row of the report on a repaired SequenceFile."""
-    row = {
-        "input": display_name(name),
-        "ok": not skipped,
-        "records": nkept,
-        "unit": "pairs",
-        "bytes": nbytes,
-        "lost bytes": sum(part.nbytes for part in skipped),
-    }
+    row = _row(name, not skipped, nkept, "pairs", nbytes)
+    row["lost bytes"] = sum(part.nbytes for part in skipped)
     if skipped:
         row["bad"] = len(skipped)
         row["faults"] = [_fault(part.error, *recent.window(part.error.offset)) for part in skipped[: max(1, nfaults)]]

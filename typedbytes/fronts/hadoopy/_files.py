@@ -119,20 +119,10 @@ def writetb(path: str, kvs: Iterable[tuple[Any, Any]], java_mem_mb: int = 256) -
 
 def _write(path, kvs):
     from typedbytes import PairWriter
+    from typedbytes.streaming.formats.splits import SequenceFileSink
 
-    with sequencefile.Writer(path) as file:
-        with PairWriter(_Typed(file)) as writer:
-            writer.writes(kvs)
-
-
-class _Typed:
-    """A sink of whole pairs."""
-
-    def __init__(self, file):
-        self._file = file
-
-    def write(self, data):
-        self._file.write_typed(data)
+    with sequencefile.Writer(path) as file, PairWriter(SequenceFileSink(file)) as writer:
+        writer.writes(kvs)
 
 
 def writetb_parts(path: str, kvs: Iterable[tuple[Any, Any]], num_per_file: int, **kw: Any) -> None:

@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 from io import BytesIO
+from operator import itemgetter
 
 import typedbytes.fronts.mrjob.conf  # noqa: F401, which scripts find as mrjob.conf with no import of their own
 from typedbytes.fronts.mrjob.declared import DeclaredJob
@@ -166,8 +167,8 @@ class MRJob(DeclaredJob):
         if function is None:
             raise ValueError(f"No {role} in step {step_num}")
         yield from _pairs_of(step[f"{role}_init"])
-        for key, group in itertools.groupby(pairs, _key_of):
-            yield from function(key, map(_value_of, group)) or ()
+        for key, group in itertools.groupby(pairs, itemgetter(0)):
+            yield from function(key, map(itemgetter(1), group)) or ()
         yield from _pairs_of(step[f"{role}_final"])
 
     def _step(self, step_num):
@@ -353,14 +354,6 @@ class MRJob(DeclaredJob):
 
 def _pairs_of(function):
     return () if function is None else function() or ()
-
-
-def _key_of(pair):
-    return pair[0]
-
-
-def _value_of(pair):
-    return pair[1]
 
 
 if __name__ == "__main__":

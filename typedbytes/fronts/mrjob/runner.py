@@ -200,7 +200,7 @@ class Runner:
         """Remove what is temporary."""
         shutil.rmtree(self._folder, ignore_errors=True)
         if self._remote:
-            with suppress(SubmitError):  # there is no Hadoop here
+            with suppress(SubmitError, OSError):  # there is no Hadoop here, or it does not answer
                 self.fs.rm(self._remote)
 
     def run(self) -> None:

@@ -18,7 +18,7 @@ from typedbytes.fronts.mrjob.step import MRStep
 from typedbytes.fronts.refusals import NotAPair, NotSupported
 from typedbytes.sortkey import encode
 from typedbytes.streaming.commands import lines_through
-from typedbytes.streaming.task_environment import find_format, find_output, has_text_keys, is_last
+from typedbytes.streaming.task_environment import NAMES, find_format, find_output, has_text_keys, is_last
 
 TYPE_CHECKING = False
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["properties_of", "run_task", "steps_of"]
 
-NAMES = {"map": "mapper", "combine": "combiner", "reduce": "reducer"}
 TAB = b"\t"
 
 

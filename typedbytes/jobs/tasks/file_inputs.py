@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 
 from typedbytes import PairWriter, dumps
 from typedbytes.errors import DecodeError
@@ -130,10 +129,7 @@ class WholeFile:
             data = self._read_all()
             file, nbytes = io.BytesIO(data), len(data)
         sink.write(dumps(self._split.path) + b"\0" + nbytes.to_bytes(4, "big"))
-        for size in itertools.repeat(PIECE_NBYTES):
-            data = file.read(min(size, nbytes - self.position))
-            if not data:
-                break
+        while data := file.read(min(PIECE_NBYTES, nbytes - self.position)):
             sink.write(data)
             self.position += len(data)
         check_end(self.position, self._split)

@@ -96,11 +96,7 @@ def find_files(paths: Iterable[Path], recursive: bool = False) -> list[str]:
 def _files_of(path, recursive):
     if is_url(path):
         return remote.find_files(path, recursive)
-    if os.path.isdir(path):
-        return _files_in(path, recursive)
-    if os.path.exists(path):
-        return [_regular(path)]
-    names = visible_paths(glob.glob(path), path)
+    names = [path] if os.path.exists(path) else visible_paths(glob.glob(path), path)
     if not names:
         raise InputError(f"no such input: {path}")
     return [

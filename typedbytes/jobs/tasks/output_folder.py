@@ -257,8 +257,10 @@ def _write_pairs(path, source):
 
 
 def _write_sequence_file(path, source, **compression):
+    from typedbytes.streaming.formats.splits import SequenceFileSink
+
     with sequencefile.Writer(path, **compression) as writer:
-        return _copy(source, _Records(writer))
+        return _copy(source, SequenceFileSink(writer))
 
 
 def _copy(source, sink):
@@ -266,17 +268,6 @@ def _copy(source, sink):
         return 0
     with PairWriter(sink, buffer_size=BUFFER_NBYTES) as writer:
         return writer.copy(PairReader(source, buffer_size=BUFFER_NBYTES))
-
-
-class _Records:
-    """A sink that writes whole pairs as records of a SequenceFile."""
-
-    def __init__(self, writer):
-        self._writer = writer
-
-    def write(self, data):
-        """Write whole pairs."""
-        self._writer.write_typed(data)
 
 
 def _write_text(path, source, separator=b"\t", codec=None):

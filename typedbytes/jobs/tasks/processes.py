@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from typedbytes._base.exit_codes import BAD_DATA, NOT_EXECUTABLE, NOT_FOUND, USAGE
 from typedbytes._base.pipes import enlarge_pipe
@@ -67,7 +68,7 @@ class Processes:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes] | ForkedTask] = set()
-        self.forks: Forks = Forks(self._start_server)
+        self.forks: Forks = Forks(partial(self._start_process, is_task=False))
         self.folder: str | None = None  # in which they run; None: that of the job itself
         self.stopped: bool = False
         try:
@@ -170,20 +171,14 @@ class Processes:
         if self.stopped:
             raise TaskError(STOPPED, final=True)
 
-    def _start_process(self, command, **options):
+    def _start_process(self, command, *, is_task=True, **options):
         with self._lock:
             self._check_stopped()
             process = subprocess.Popen(command, start_new_session=True, cwd=self.folder, **options)
             self.caretaker.add(process.pid)
-            self._running.add(process)
+            if is_task:
+                self._running.add(process)
         return process
-
-    def _start_server(self, command, **options):
-        with self._lock:
-            self._check_stopped()
-            server = subprocess.Popen(command, start_new_session=True, cwd=self.folder, **options)
-            self.caretaker.add(server.pid)
-        return server
 
     def _fork(self, command, environ, stdin):
         """Return a task that was forked, or None."""

@@ -33,13 +33,15 @@ def open_files(
 ) -> tuple[Any, Any]:
     """Return what records are read from and written to: descriptors, or the typed bytes of a whole split."""
     if "split" in (input_format, output_format):
+        from typedbytes import sequencefile
         from typedbytes._base.pipes import enlarge_pipe
-        from typedbytes.streaming.formats.splits import SequenceFileSink, open_split
+        from typedbytes.streaming.formats.splits import SequenceFileSink, compression_of, open_split
 
         for pipe in (source, sink):  # a tenth of a task's wall time, where it does little else
             enlarge_pipe(pipe)
         source = open_split(source, environ) if input_format == "split" else source
-        sink = SequenceFileSink(sink, environ) if output_format == "split" else sink
+        if output_format == "split":
+            sink = SequenceFileSink(sequencefile.Writer(sink, **compression_of(environ)))
     return source, sink
 
 

@@ -156,9 +156,10 @@ class _PartFile:
                 suffix = f"{f'-{number}' if number > 1 else ''}{SUFFIXES.get(self._form, '')}"
                 self._file = self._sink = side_files.open_part(self._folder, suffix)
                 if self._form == "sequencefile":
-                    from typedbytes.streaming.formats.splits import SequenceFileSink
+                    from typedbytes import sequencefile
+                    from typedbytes.streaming.formats.splits import SequenceFileSink, compression_of
 
-                    self._sink = SequenceFileSink(self._file, self._environ)
+                    self._sink = SequenceFileSink(sequencefile.Writer(self._file, **compression_of(self._environ)))
             write_all(self._sink, data)
         except OSError as error:
             side_files.error = error

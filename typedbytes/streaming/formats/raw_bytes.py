@@ -29,7 +29,7 @@ class RawBytesInput(ReaderInput):
 
     def packed(self, key: Any, value: Any) -> bytes:
         """Return the record of a raw pair."""
-        return b"".join((*_item(key), *_item(value)))
+        return _record(key, value)
 
     def item_bytes(self, item: Any) -> bytes:
         """Return the bytes of a key or value."""
@@ -41,7 +41,11 @@ class RawBytesOutput(RecordOutput):
 
     def encode(self, key: Any, value: Any) -> bytes:
         """Return the record of a pair; raises TypeError for anything but bytes."""
-        return b"".join((*_item(key), *_item(value)))
+        return _record(key, value)
+
+
+def _record(key, value):
+    return b"".join((*_item(key), *_item(value)))
 
 
 def _item(value):

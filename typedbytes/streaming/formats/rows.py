@@ -11,6 +11,7 @@ changed on its way through Hadoop's lines of text is an error.
 from __future__ import annotations
 
 import csv
+from types import SimpleNamespace
 
 from typedbytes import Encoder
 from typedbytes._report import lines
@@ -149,14 +150,8 @@ def _header(names: Iterable[str]) -> bytes:
     return _line(names)
 
 
-class _Line:
-    """What a writer of the module csv writes to: writing a row returns its line."""
-
-    def write(self, text):
-        return text
-
-
-_text_of = csv.writer(_Line(), lineterminator="\n").writerow
+#: Writing a row returns what the file's write() returns: the line.
+_text_of = csv.writer(SimpleNamespace(write=str), lineterminator="\n").writerow
 
 
 def _line(cells):

@@ -104,19 +104,19 @@ class SplitInput(Input):
 
 
 class SequenceFileSink:
-    """Take whole pairs of typed bytes from a PairWriter, and write them as a SequenceFile, as the job compresses."""
+    """Take whole pairs of typed bytes from a PairWriter, and write them with a writer of SequenceFiles."""
 
-    def __init__(self, sink: Any, environ: Mapping[str, str]) -> None:
-        self._file = sequencefile.Writer(sink, **compression_of(environ))
+    def __init__(self, writer: sequencefile.Writer) -> None:
+        self._writer = writer
 
     def write(self, data: Any) -> int:
         """Write pairs and return how many bytes of typed bytes they were."""
-        self._file.write_typed(data)
+        self._writer.write_typed(data)
         return len(data)
 
     def close(self) -> None:
-        """Write the rest; the sink stays open."""
-        self._file.close()
+        """Write the rest; the writer's file stays open."""
+        self._writer.close()
 
 
 def compression_of(environ: Mapping[str, str]) -> dict[str, Any]:
