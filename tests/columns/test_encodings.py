@@ -98,3 +98,16 @@ def test_what_is_no_encoding_is_refused(options):
 def test_an_encoding_cannot_be_combined_with_a_type():
     with pytest.raises(ValueError, match="encoding cannot be combined"):
         columns.read(b"", type=int, encoding="latin-1")
+
+
+@pytest.mark.parametrize("value", ["string", "list<string>", "list<list<string>>", "map<string, list<string>>"])
+@pytest.mark.parametrize("how", [{"encoding": "utf-16"}, {"encoding": "latin-1"}, {"unicode_errors": "replace"}])
+def test_columns_without_values(value, how):
+    """They have no offsets yet: neither has a table without rows, nor what is inside empty containers."""
+    empty = columns.read(b"", schema=["string", value], **how)
+    assert list(empty) == [] and empty.schema == {"key": "string", "value": value}
+    for nothing in [[]] if value.startswith("list") else [{}] if value.startswith("map") else [""]:
+        pairs = tb.Encoder().encode_pairs([("", nothing)] * 3)
+        for batch_rows in (1, 2, 10):
+            found = [*columns.read(pairs, schema=["string", value], batch_rows=batch_rows, **how)]
+            assert sum(len(batch) for batch in found) == 3

@@ -6,6 +6,7 @@ bytes elsewhere. Invariant: a walk runs in a process of its own.
 
 import ctypes
 import functools
+import struct
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,20 @@ def every_length():
     walk({data for encoded in whole for data in (encoded, encoded[:-1], encoded[:-1] + b"\xff", encoded + b"\2")})
 
 
+def every_array_header():
+    """Walk over arrays whose header ends, with the value, at every byte."""
+    headers = [
+        f"{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': (2, 3), }}\n".encode()
+        for dtype in ("", "<", "<f8", "|S3")
+        for order in (True, False)
+    ]
+    walk(
+        b"\x66" + struct.pack(">i", 10 + nbytes) + b"\x93NUMPY\x01\0" + struct.pack("<H", nbytes) + header[:nbytes]
+        for header in headers
+        for nbytes in range(len(header) + 1)
+    )
+
+
 def every_writing():
     """Encode into memory that ends with the value, and into too little."""
     edge, values = (
@@ -111,7 +126,8 @@ def every_writing():
 
 
 @pytest.mark.parametrize(
-    "inputs, at_least", [(every_cut, 2000), (every_code, 16_000), (every_length, 3000), (every_writing, 300)]
+    "inputs, at_least",
+    [(every_cut, 2000), (every_code, 16_000), (every_length, 3000), (every_array_header, 400), (every_writing, 300)],
 )
 def test_nothing_is_touched_beyond_the_bytes(inputs, at_least):
     found = run_fresh(
@@ -166,3 +182,8 @@ def test_every_alignment_is_the_same():
             view = memoryview(bytearray(offset) + encoded)[offset:]
             assert tb.loads(view) == tb.loads(encoded)
             assert tb.skip(view) == len(encoded)
+
+
+def test_advance_passes_no_more_values_than_it_is_told():
+    data = b"\x02\x01" * 9
+    assert [_core.advance(data, 0, n, min_nbytes=2, step=5) for n in range(10)] == [0, 2, 4, 6, 8, *[10] * 5]

@@ -390,3 +390,10 @@ def test_the_codec_takes_the_headers_that_this_module_takes(literal):
         assert str(error) in str(caught.value)
     else:
         assert_same(typedbytes.loads(encoded), expected)
+
+
+@pytest.mark.parametrize("header", [b"{'descr': ''", b"{'descr': '<'", b"{'descr': '"])
+def test_a_header_that_ends_in_its_dtype(header):
+    payload = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+    with pytest.raises(typedbytes.DecodeError):
+        typedbytes.loads(b"\x66" + struct.pack(">i", len(payload)) + payload)

@@ -214,3 +214,44 @@ def test_a_tag_of_another_type_is_refused_before_its_payload_is_read(hint, tags)
         tb.loads(data, type=hint)
     assert (caught.value.message, caught.value.path) == ('expected "Cat", found INT', ".type")
     assert caught.value.offset == 5 + len(start)
+
+
+def test_none_is_no_bool_wherever_it_comes_in_a_list():
+    """Untyped lists have runs of bools and None."""
+    for place in range(1, 40):
+        items = [number % 3 == 0 for number in range(40)]
+        items[place] = None
+        with pytest.raises(tb.EncodeTypeError, match=rf"expected bool, found None, at \[{place}\]"):
+            tb.dumps(items, type=list[bool])
+        for kind in (list[bool], tuple[bool, ...]):
+            for encoded in (tb.dumps(items), tb.dumps(tuple(items))):
+                with pytest.raises(tb.DecodeTypeError, match=rf"expected bool, found PICKLE None .*\[{place}\]"):
+                    tb.loads(encoded, type=kind)
+        assert tb.loads(tb.dumps(items, type=list[Optional[bool]]), type=list[Optional[bool]]) == items
+
+
+class Elsewhere(datetime.datetime):
+    def utcoffset(self):
+        return 5
+
+
+def test_an_offset_from_utc_that_is_none():
+    with pytest.raises(tb.EncodeValueError, match=r"utcoffset\(\) is a timedelta, found 5"):
+        tb.dumps(Elsewhere(2020, 1, 1), type=Annotated[datetime.datetime, records.UTC])
+
+
+def test_a_trusted_set_of_what_no_type_has():
+    data = tb.dumps({int}, pickle="trust")
+    with pytest.raises(tb.DecodeTypeError, match="expected set, found PICKLE of set"):
+        tb.loads(data, pickle="trust", type=set[int])
+
+
+class Numbered(msgspec.Struct, tag=1):
+    x: int = 0
+
+
+def test_a_tag_of_hive_may_be_a_short():
+    fields = [(b"\x07\0\0\0\x04type", b"\x0b\0\x01"), (b"\x07\0\0\0\x01x", b"\x0b\0\x05")]
+    data = b"\x0a\0\0\0\x02" + b"".join(name + value for name, value in fields)
+    for kind in (Numbered, Union[Numbered, None]):
+        assert tb.loads(data, dialect="hive", type=kind) == Numbered(5)

@@ -145,3 +145,10 @@ def test_a_range_in_any_chunks(wanted, chunk_nbytes, monkeypatch):
     assert (
         tb.Decoder().decode_all(copied.written.getvalue()) == list(range(50))[wanted.start : wanted.stop : wanted.step]
     )
+
+
+def test_records_have_one_part_or_two():
+    with pytest.raises(ValueError, match="nparts must be 1 or 2, not 40"):
+        _report.ChosenRecords(40)
+    with pytest.raises(ValueError, match="nparts must be 1 or 2, not 0"):
+        _report.Fields([(False, [0])]).cut(b"\x02\x01" * 80, 0)

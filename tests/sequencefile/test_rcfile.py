@@ -385,6 +385,7 @@ def test_after_damage_reading_goes_on_at_the_next_marker(make, wrong):
     places = [(start + marker, len(damaged) - marker) for start in (data.index(damaged), third - len(damaged), third)]
     assert [(part.offset, part.nbytes) for part in file.skipped] == places
     file = RCFile(data[:-5], resync=True)
+    assert file.__read_encoded__(-(10**6)) == (b"", b"")
     assert sum(1 for _ in tb.Reader(b"".join(iter(lambda: file.__read_encoded__(1 << 16)[0], b"")))) == 6000
     (*_, last) = file.skipped
     assert last.offset + last.nbytes == len(data) - 5 and isinstance(last.error, tb.TruncatedError)

@@ -174,3 +174,8 @@ def test_a_source_cannot_read_from_the_reader_that_is_being_made():
     reader = LineReader.__new__(LineReader)
     reader.__init__(Source(), start=5)
     assert reader.read_typed() == b""
+
+
+def test_no_memory_is_taken_for_what_is_only_asked_for():
+    reader = LineReader(io.BytesIO(b"a\nb\n"))
+    assert list(tb.PairReader(reader.read_typed(2**63 - 1))) == [(0, "a"), (2, "b")]

@@ -23,7 +23,7 @@ cdef class ChosenRecords:
     def __cinit__(self, int nparts, *args, dialect="hadoop", **options):
         self.d = (<DecodeOptions>DecodeOptions(dialect=dialect)).template
         start_skipping(&self.skipping, &self.d)
-        self.nparts = nparts
+        self.nparts = checked_nparts(nparts)
 
     def __dealloc__(self):
         stop_skipping(&self.skipping)

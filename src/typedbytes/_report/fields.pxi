@@ -55,6 +55,12 @@ cdef class Path:
         self.is_key, self.steps = is_key, tuple(found)
 
 
+cdef inline int checked_nparts(int nparts) except -1:
+    if not 1 <= nparts <= 2:
+        raise ValueError(f"nparts must be 1 or 2, not {nparts}")
+    return nparts
+
+
 cdef class Fields:
     "Fields(paths, *, nkeys=0, null=None, dialect='hadoop')\n--\n\n" \
         """Find the values at paths in records.
@@ -124,6 +130,7 @@ cdef class Fields:
         cdef Py_ssize_t nscalar, missing = -1
         cdef int i
         fault = None
+        checked_nparts(nparts)
         contiguous = get_view(data, &view)
         try:
             start_records(&self.d, &self.skipping, &view)

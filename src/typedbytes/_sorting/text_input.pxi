@@ -124,7 +124,7 @@ cdef class LineReader(PairSource):
         self.enter()
         self.as_lines = as_lines
         try:
-            start_owned(&self.out, nbytes + 4096)
+            start_owned(&self.out, min(nbytes, TEXT_READ_SIZE) + 4096)
             while outcome == NEEDS_OUTPUT or outcome == NEEDS_INPUT:
                 with nogil:
                     outcome = self.write_held(nbytes)

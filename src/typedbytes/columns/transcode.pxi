@@ -25,7 +25,7 @@ cdef Py_ssize_t transcode(Column* c, Py_ssize_t n, TextEncoding text, list found
     # Append (address, UTF-8, offsets) of each column of STRINGs to a list, for the first n values. Returns the number
     # of the value of `c` that cannot be decoded, -1 if all can.
     cdef Py_ssize_t i, item
-    if not c.wanted and not c.has_wanted_child:
+    if n == 0 or not is_kept(c):    # without values there may be no offsets either
         return -1
     for i in range(c.nchildren):
         item = transcode(c.children[i], c.offsets[n] if has_offsets(c) else n, text, found)

@@ -73,7 +73,7 @@ static inline int digits_at(const unsigned char *p, ptrdiff_t n) {
     return number;
 }
 
-/* Each parse_ function moves *cursor past what it has read; 0: there is something else, or it is out of range. */
+/* 0: there is something else, or it is out of range. What takes a cursor moves it past what it has read. */
 
 static int parse_date(const unsigned char **cursor, const unsigned char *end, civil_time *c) {
     const unsigned char *p = *cursor;
@@ -206,7 +206,7 @@ static int parse_iso_duration(const unsigned char *p, ptrdiff_t nbytes, int64_t 
     return nparts > 0;
 }
 
-/* Each format_ function returns the number of bytes it has written, 40 at most. */
+/* Each put_ function returns the end of what it has written, each format_ function how many bytes, 40 at most. */
 
 static inline unsigned char *put_digits(unsigned char *out, int number, int n) {
     for (int i = n - 1; i >= 0; i--, number /= 10) out[i] = (unsigned char)('0' + number % 10);

@@ -101,7 +101,7 @@ def advance(data, Py_ssize_t offset, long long nvalues, *, min_nbytes=None, int 
     outcome = skip_values(scan, nvalues, &nskipped)
     if nskipped < nvalues and scan.d.buf.end < end:
         scan.d.buf.end = end
-        nvalues = nskipped + step - nskipped % step
+        nvalues = min(nvalues, nskipped + step - nskipped % step)
         if outcome == NEEDS_MORE:
             outcome = skip_value(&scan.skipping, &scan.d.buf)    # goes on within the value
             nskipped += outcome == SKIPPED

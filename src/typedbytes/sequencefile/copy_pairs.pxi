@@ -104,7 +104,7 @@ cdef bytes converted(WritableClass writable, Writer writer, Decoding* d, const u
     cdef PyObject* obj
     if writable.kind == TYPED_BYTES:
         return as_writable(p, nbytes)
-    if code == CODES[writable.kind] and code and (NBYTES[writable.kind] < 0 or NBYTES[writable.kind] == nbytes - 1):
+    if code == CODES[writable.kind] and NBYTES[writable.kind] in (-1, nbytes - 1):
         return PyBytes_FromStringAndSize(<const char*>p + 1, nbytes - 1)
     if code == STRING and writable.kind == TEXT:
         return text_writable(p + 5, nbytes - 5)

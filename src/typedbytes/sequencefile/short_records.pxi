@@ -1,7 +1,12 @@
 # Short records as typed bytes, without the GIL: those in memory whole, of the classes that most files have.
 
-# The type code that goes before the same bytes, by kind as NBYTES; 0: none, or other bytes.
-cdef unsigned char[15] CODES = [0, BYTES, 0, INT, LONG, 0, 0, 0, BYTE, FLOAT, DOUBLE, BOOL, 0, 0, 0]
+cdef enum:
+    NO_CODE = MARKER    # no value has it
+
+# The type code that goes before the same bytes, by kind as NBYTES; NO_CODE: none, or other bytes.
+cdef unsigned char[15] CODES = [
+    NO_CODE, BYTES, NO_CODE, INT, LONG, NO_CODE, NO_CODE, NO_CODE, BYTE, FLOAT, DOUBLE, BOOL, NO_CODE, NO_CODE, NO_CODE,
+]
 
 
 cdef inline Py_ssize_t store_typed(int kind, const ClassNode* root, bint hive, const unsigned char* p,
@@ -40,7 +45,7 @@ cdef inline Py_ssize_t store_typed(int kind, const ClassNode* root, bint hive, c
         size = nbytes
         nwritten = store_described(root, hive, p, &size, out, capacity, 0)
         return nwritten if size == nbytes else 0
-    if CODES[kind] == 0 or (kind == BYTES_WRITABLE and (nbytes < 4 or load_i32(p) != nbytes - 4)):
+    if CODES[kind] == NO_CODE or (kind == BYTES_WRITABLE and (nbytes < 4 or load_i32(p) != nbytes - 4)):
         return 0
     out[0] = CODES[kind]
     copy_short(out + 1, p, nbytes)

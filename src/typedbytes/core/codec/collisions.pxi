@@ -128,6 +128,13 @@ cdef bint are_equal(object a, object b) except -1:
 
 
 cdef bytes encoded_key(object key):
+    try:
+        return encoded_alone(key)
+    except EncodeError:
+        return b"%d" % id(key)    # made by a hook: only the object itself can compare
+
+
+cdef bytes encoded_alone(object key):
     cdef Encoding e
     memset(&e, 0, sizeof(Encoding))
     e.max_depth = DEPTH_LIMIT
@@ -135,7 +142,5 @@ cdef bytes encoded_key(object key):
     try:
         encode_untyped_record(&e, <PyObject*>key)
         return finish(&e.buf)
-    except EncodeError:
-        return b"%d" % id(key)    # made by a hook: only the object itself can compare
     finally:
         drop(&e.buf)

@@ -115,7 +115,7 @@ cdef object decode_plain_array(const unsigned char* p, Py_ssize_t nbytes):
         return None
     descr = p
     p = <const unsigned char*>memchr(p, c"'", min(end - p, NPY_MAX_DESCR))
-    if p == NULL:
+    if p == NULL or p - descr < 2:
         return None
     if memchr(b"biufc", descr[1], 5) == NULL:    # of no plain number
         return None

@@ -66,6 +66,7 @@ cdef int sort_by_encoded_key(Encoding* e, PathFrame* frame, list items, const Ty
     # The keys are encoded side by side in a buffer of their own.
     cdef Py_ssize_t npairs = len(items)
     cdef Py_ssize_t i
+    cdef list ordered = []
     cdef WriteBuffer output = e.buf
     cdef EncodedKey* keys = <EncodedKey*>PyMem_Malloc(max(npairs, 1) * sizeof(EncodedKey))
     if keys == NULL:
@@ -86,7 +87,9 @@ cdef int sort_by_encoded_key(Encoding* e, PathFrame* frame, list items, const Ty
         for i in range(1, npairs):
             keys[i].start = keys[i - 1].start + keys[i - 1].nbytes
         qsort(keys, npairs, sizeof(EncodedKey), compare_keys)
-        items[:] = [items[keys[i].index] for i in range(npairs)]
+        for i in range(npairs):
+            ordered.append(items[keys[i].index])
+        items[:] = ordered
     finally:
         drop(&e.buf)
         e.buf = output

@@ -410,6 +410,7 @@ cdef int read_by_function(ClassReading* r, const ClassNode* node) except -1:
     cdef Py_ssize_t nbytes = r.end - r.p
     cdef Py_ssize_t offset
     cdef ClassFrame frame
+    cdef bytes typed
     open_part(r, &frame, node)
     view = PyMemoryView_FromMemory(<char*>r.p, nbytes, PyBUF_READ)
     try:
@@ -422,7 +423,7 @@ cdef int read_by_function(ClassReading* r, const ClassNode* node) except -1:
         view.release()
     if not 0 <= used <= nbytes:
         raise RuntimeError(f"a function that reads {<str>node.shown} used {used} of {nbytes} bytes")
-    append_bytes(r.out, <const unsigned char*>PyBytes_AS_STRING(typed), len(<bytes>typed))
+    append_bytes(r.out, <const unsigned char*>PyBytes_AS_STRING(typed), len(typed))
     r.p += <Py_ssize_t>used
     close_part(r, &frame)
     return 0

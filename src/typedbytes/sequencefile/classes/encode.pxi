@@ -438,7 +438,6 @@ cdef int write_map(ClassWriting* w, const ClassNode* node) except -1:
 cdef int write_table(ClassWriting* w, const ClassNode* node) except -1:
     cdef const unsigned char* start = w.p
     cdef ClassFrame frame
-    cdef ClassNode rows = node[0]
     cdef Py_ssize_t nrows = 0
     cdef Py_ssize_t row, at
     cdef bint is_list = code_ahead(w) == LIST

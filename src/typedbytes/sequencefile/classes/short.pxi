@@ -170,7 +170,7 @@ cdef bint store_parts(Storing* s, const ClassNode* node, Py_ssize_t depth) noexc
         if s.p == s.end:
             return False
         s.p += 1
-        return store_null(s) if s.p[-1] == 0 else store_value(s, node.items[0], depth + 1)
+        return store_null(s) if (s.p - 1)[0] == 0 else store_value(s, node.items[0], depth + 1)
     if kind == LIST_FIELD:
         return load_count(s, node, node.items[0].min_nbytes, &count) and store_items(s, node, count, LIST, depth + 1)
     if kind == ARRAY_FIELD:

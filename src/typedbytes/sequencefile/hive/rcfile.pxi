@@ -351,8 +351,9 @@ cdef class RowGroups(RecordFrames):
         if not claim_state(&self.state, OPEN, BUSY):
             refuse_call(self, self.state, self.failure, "reader")
         failure = None
+        offsets.owner = NULL
         try:
-            start_owned(&self.typed, min(nbytes, READ_SIZE) + 512)
+            start_owned(&self.typed, min(max(nbytes, 0), READ_SIZE) + 512)
             start_owned(&offsets, 512)
             try:
                 while written(&self.typed) < nbytes and (self.nrows or self.next_group()):

@@ -12,7 +12,8 @@ cdef inline bint makes_runs(const TypeNode* item, int code) noexcept:
 
 cdef inline Py_ssize_t try_typed_run(Decoding* d, const TypeNode* item, int code, Py_ssize_t max_items,
                                      Py_ssize_t* run_check) except -1:
-    if makes_runs(item, code):
+    # A run of bools may hold None.
+    if makes_runs(item, code) and (item.allows_none or code_ahead(d) in (code, -1)):
         return try_run(d, code, max_items, run_check)
     run_check[0] *= 2
     return 0
@@ -50,7 +51,7 @@ cdef PyObject* decode_typed_list(Decoding* d, const TypeNode* node) except NULL:
             frame.index += try_typed_run(d, item, code, min(SPILL - (d.nstack - base) % SPILL, until_check(run_check)),
                                          &run_check)
             check_signals_at(frame.index)
-        if unlikely(d.nstack - base == SPILL and node.kind == LIST_TYPE):
+        if unlikely(d.nstack - base >= SPILL and node.kind == LIST_TYPE):
             spilled = spill(d, base, spilled)
     d.buf.cursor += 1
     close_container(d, &frame)

@@ -322,11 +322,13 @@ cdef int encode_typed_list(Encoding* e, const TypeNode* node, PyObject* obj) exc
             raise_pending()
         frame.index += 1
         if frame.index == run_check and run_check < PyList_GET_SIZE(obj):
-            if is_of_run(item, kind):
+            if not is_of_run(item, kind):
+                run_check = 0
+            elif item.allows_none or Py_TYPE(PyList_GET_ITEM(obj, run_check)) == kind:    # a run of bools may hold None
                 frame.index += try_encode_run(e, kind, list_items(obj) + run_check,
                                               min(PyList_GET_SIZE(obj) - run_check, until_check(run_check)), &run_check)
             else:
-                run_check = 0
+                run_check = next_run_check(run_check, 0)
         check_signals_at(frame.index)
     return close_list(e, &frame)
 

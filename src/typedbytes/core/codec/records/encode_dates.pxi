@@ -35,6 +35,8 @@ cdef int seconds_from_utc(Encoding* e, object moment) except? -1:
     offset = <PyObject*>found
     if found is None:
         raise_encode_value(e, "expected an aware datetime, found a naive one")
+    if not isinstance(found, <type>DELTA_TYPE):    # of a subclass
+        raise_encode_value(e, f"expected a datetime whose utcoffset() is a timedelta, found {found!r:.80}")
     if PyDateTime_DELTA_GET_MICROSECONDS(offset):
         raise_encode_value(e, "the zone of a datetime differs from UTC by a fraction of a second")
     return PyDateTime_DELTA_GET_DAYS(offset) * 86400 + PyDateTime_DELTA_GET_SECONDS(offset)

@@ -151,6 +151,6 @@ cdef object find_tag(Decoding* d, const TypeNode* node, int code):
 
 cdef object scalar_ahead(Decoding* d, int code):
     # A value that may be a tag, at its type code; () for a container.
-    if BYTE <= code <= STRING or SIZES[d.hive][code] in (UNKNOWN, IS_MARKER):
+    if BYTE <= code <= STRING or code == SHORT or SIZES[d.hive][code] in (UNKNOWN, IS_MARKER):
         return object_from_stolen(decode_plain(d))    # or FormatError
     return ()

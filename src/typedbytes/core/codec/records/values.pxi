@@ -267,7 +267,11 @@ cdef PyObject* fitting_element(Decoding* d, const TypeNode* node, object item) e
     if node.kind == ANY_TYPE:
         Py_INCREF(item)
         return <PyObject*>item
-    encoded = encoded_key(item)
+    try:
+        encoded = encoded_alone(item)
+    except EncodeError as error:
+        reraise_memory_error(error)
+        return NULL
     memcpy(&inner, d, sizeof(Decoding))
     borrow(&inner.buf, <const unsigned char*>PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
     inner.frame = NULL
