@@ -585,7 +585,8 @@ class Walk(reference.Walk):
         """Return the tag here, NOTHING if it is not a number, a bool or text."""
         code = self.take(1, container, path)[0]
         self.form_of(code, self.offset - 1, path)
-        return self.scalar(self.offset - 1, code, path) if BYTE <= code <= STRING else NOTHING
+        is_scalar = BYTE <= code <= STRING or (self.hive and code == SHORT)
+        return self.scalar(self.offset - 1, code, path) if is_scalar else NOTHING
 
 
 def uuid_of(value):

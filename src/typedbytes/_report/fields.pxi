@@ -398,7 +398,7 @@ cdef inline Number number_at(const unsigned char* p) noexcept:
         if real == floor(real) and -(2.0 ** 63) <= real < 2.0 ** 64:
             return Number(0.0 if real == 0 else real, 0, KEY_INTEGER)
         return Number(real, 0, KEY_FLOATING)
-    integer = p[1] != 0 if code == BOOL else integer_at(p)
+    integer = integer_at(p)
     real = double_below(integer)
     return Number(real, <int>(integer - <int64_t>real), KEY_INTEGER)
 

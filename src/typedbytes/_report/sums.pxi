@@ -49,7 +49,6 @@ cdef class Sums:
     cdef Sum* sums
     cdef Py_ssize_t capacity
     cdef object other
-    cdef str dialect
     cdef Decoding d
     cdef Skipping skipping
     cdef readonly long long offset    # of the last record, in the bytes given
@@ -58,7 +57,7 @@ cdef class Sums:
 
     def __cinit__(self, other, *, dialect="hadoop"):
         self.d = (<DecodeOptions>DecodeOptions(dialect=dialect)).template
-        self.others, self.other, self.dialect = {}, other, dialect
+        self.others, self.other = {}, other
         start_keys(&self.keys)
         start_skipping(&self.skipping, &self.d)
 

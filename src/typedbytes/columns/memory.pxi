@@ -166,6 +166,10 @@ cdef inline bint has_fixed_size(const Column* c) noexcept nogil:
     return c.kind <= DECIMAL
 
 
+cdef inline bint is_kept(const Column* c) noexcept nogil:
+    return c.wanted or c.has_wanted_child
+
+
 cdef inline Py_ssize_t value_size(const Column* c) noexcept nogil:
     return c.width * (c.nitems if c.kind == ARRAY else 1)
 
@@ -353,7 +357,7 @@ cdef void set_length(Column* c, Py_ssize_t n) noexcept nogil:
     # or count those that the fast path has loaded.
     cdef Py_ssize_t i
     cdef Py_ssize_t nitems = n
-    if not c.wanted and not c.has_wanted_child:
+    if not is_kept(c):
         return
     if has_fixed_size(c):
         c.used = n * value_size(c)
@@ -380,7 +384,7 @@ cdef inline void set_kind_of_null(Column* c, const Null* null) noexcept nogil:
 cdef bint copy_rows(Column* to, const Column* c, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
     # Append values to a column of the same type. False: out of memory.
     cdef Py_ssize_t i, before, start, end, nbytes
-    if first == last or (not c.wanted and not c.has_wanted_child):
+    if first == last or not is_kept(c):
         return True
     for i in range(first, min(last, c.nbits)):
         if is_null(c, i) and not mark_null(to, to.n + i - first):

@@ -39,7 +39,7 @@ cdef Py_ssize_t min_size_of(const Column* c, bint widens) noexcept nogil:
     # The smallest number of encoded bytes of a value.
     cdef Py_ssize_t i
     cdef Py_ssize_t total = 5
-    if (not c.wanted and not c.has_wanted_child) or c.kind == ENCODED or c.kind == VARIABLE_LIST:
+    if not is_kept(c) or c.kind == ENCODED or c.kind == VARIABLE_LIST:
         return 1
     if c.kind == FIXED:
         return min(1 + c.width, 5 if widens else 9)
@@ -111,7 +111,7 @@ cdef bint load_leaf(const Leaf* leaf, const unsigned char* p, Py_ssize_t stride,
         return not check_heads(p, stride, VECTOR, leaf.count, n)
     if c == NULL:
         return not check_codes(p, stride, leaf.code, n)
-    step = c.width * (c.nitems if c.kind == ARRAY else 1)
+    step = value_size(c)
     out = c.data + c.used + leaf.item * c.width
     if c.width == 8:
         return not load_64s(p, stride, c.code, out, step, n)
@@ -134,7 +134,7 @@ cdef void store_leaf(const Leaf* leaf, unsigned char* p, Py_ssize_t stride, Py_s
         for i in range(n):
             store_head(p + i * stride, VECTOR, leaf.count)
         return
-    step = c.width * (c.nitems if c.kind == ARRAY else 1)
+    step = value_size(c)
     source = c.data + first * step + leaf.item * c.width
     if c.width == 8:
         store_64s(p, stride, c.code, source, step, n)
@@ -156,12 +156,12 @@ cdef void add_rows(Column* c, Py_ssize_t n) noexcept nogil:
         for i in range(c.nchildren):
             add_rows(c.children[i], n)
     elif c.wanted:
-        c.used += n * c.width * (c.nitems if c.kind == ARRAY else 1)
+        c.used += n * value_size(c)
 
 
 cdef bint reserve_rows(Column* c, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
-    if not c.wanted and not c.has_wanted_child:
+    if not is_kept(c):
         return True
     if has_fixed_size(c):
         return reserve_data(c, c.used + n * value_size(c))
@@ -185,7 +185,7 @@ cdef bint reserve_expected(Column* c, Py_ssize_t min_nbytes, Py_ssize_t nbytes, 
     # Reserve what is expected of texts and items, and `min_nbytes` of this column,
     # as far as it can come from this number of bytes. False: out of memory.
     cdef Py_ssize_t i
-    if not c.wanted and not c.has_wanted_child:
+    if not is_kept(c):
         return True
     if c.kind == VARIABLE_LENGTH and c.wanted \
             and not reserve_payload(c, min(nbytes, max(c.expected, min_nbytes)), max_held):

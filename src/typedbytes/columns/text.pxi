@@ -34,7 +34,7 @@ cdef bint check_text(Column* c) noexcept nogil:
     # Whether all STRINGs held are UTF-8, and times of day within a day.
     # STRINGs are if their concatenation is, and none starts inside a character.
     cdef Py_ssize_t i, start
-    if not c.wanted and not c.has_wanted_child:
+    if not is_kept(c):
         return True
     for i in range(c.nchildren):
         if not check_text(c.children[i]):

@@ -269,12 +269,12 @@ cdef const unsigned char* load_special(const Column* c, Py_ssize_t i, const unsi
             return NULL
         memcpy(out, p, nbytes)
         return p + nbytes
-    number = find_text(c, i, p, nbytes)
+    number = find_text(c, p, nbytes)
     memcpy(out, &number, 4)
     return p + nbytes if number >= 0 else NULL
 
 
-cdef int32_t find_text(const Column* c, Py_ssize_t i, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
+cdef int32_t find_text(const Column* c, const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
     # The number of a text among the choices, -1: it is none of them.
     cdef const Column* choices = c.choices
     cdef Py_ssize_t choice
@@ -312,10 +312,6 @@ cdef Outcome append_record(Walk* w, Column* c) noexcept nogil:
         w.p = start
         set_length(c, c.n)
     return outcome
-
-
-cdef inline bint is_kept(const Column* c) noexcept nogil:
-    return c.wanted or c.has_wanted_child
 
 
 cdef inline Outcome not_a_record(Walk* w) noexcept nogil:

@@ -77,7 +77,7 @@ cdef Outcome append_null(Column* c, const Null* null) noexcept nogil:
     cdef const Null* null_of_children = null
     cdef Py_ssize_t i, nbytes
     cdef Outcome outcome
-    if not c.wanted and not c.has_wanted_child:
+    if not is_kept(c):
         return APPENDED
     if has_fixed_size(c):
         nbytes = value_size(c)
@@ -108,7 +108,7 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
     cdef Outcome outcome
     cdef Py_ssize_t nbytes
     cdef const Null* null
-    if not c.wanted and not c.has_wanted_child:
+    if not is_kept(c):
         return skip_one(w)
     while True:
         if c.kind == ENCODED:

@@ -17,7 +17,6 @@ cdef extern from "datetime.h":
             int hour, int minute, int second, int microsecond, PyObject* zone, int fold, PyTypeObject* kind) except NULL
         PyObject* (*Delta_FromDelta)(int days, int seconds, int microseconds, int normalize,
                                      PyTypeObject* kind) except NULL
-        PyObject* (*TimeZone_FromTimeZone)(PyObject* offset, PyObject* name) except NULL
     PyDateTime_CAPI* PyDateTimeAPI
     int PyDateTime_GET_YEAR(PyObject* o) noexcept
     int PyDateTime_GET_MONTH(PyObject* o) noexcept

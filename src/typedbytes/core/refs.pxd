@@ -20,7 +20,7 @@ cdef extern from "Python.h":
     PyObject* Py_False
     PyObject* Py_None
     bint PyType_HasFeature(PyTypeObject* kind, unsigned long feature) noexcept
-    unsigned long Py_TPFLAGS_HAVE_GC, Py_TPFLAGS_HEAPTYPE
+    unsigned long Py_TPFLAGS_HAVE_GC
     unsigned long Py_TPFLAGS_TUPLE_SUBCLASS, Py_TPFLAGS_LIST_SUBCLASS, Py_TPFLAGS_DICT_SUBCLASS
     bint PyType_IsSubtype(PyTypeObject* kind, PyTypeObject* base) noexcept
     PyObject* PyType_GenericAlloc(PyTypeObject* kind, Py_ssize_t nitems) except NULL

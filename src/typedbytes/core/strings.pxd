@@ -11,6 +11,7 @@ cdef extern from "core/strings.h":
     # More than 24, of which the words are no more than a hash.
     short_words load_long(const unsigned char* p, Py_ssize_t nbytes) noexcept
     bint same_short(const short_words* x, const short_words* y) noexcept
+    uint64_t mix_short(const short_words* words, Py_ssize_t nbytes) noexcept
     uint32_t hash_short(const short_words* words, Py_ssize_t nbytes) noexcept
     uint64_t sample_of(const void* data, Py_ssize_t nbytes) noexcept
 

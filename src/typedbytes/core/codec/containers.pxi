@@ -40,18 +40,27 @@ cdef inline int push(Decoding* d, PyObject* item) except -1:
     return 0
 
 
-cdef int enlarge_stack(Decoding* d, PyObject* item) except -1:
+cdef int enlarge_stack_for(Decoding* d, Py_ssize_t nitems) except -1:
     cdef Py_ssize_t capacity = max(64, 2 * d.stack_capacity)
-    cdef PyObject** stack = <PyObject**>PyMem_Realloc(NULL if d.stack == d.initial_stack else d.stack,
-                                                      capacity * sizeof(PyObject*))
+    cdef PyObject** stack
+    capacity = max(capacity, d.nstack + nitems)
+    stack = <PyObject**>PyMem_Realloc(NULL if d.stack == d.initial_stack else d.stack, capacity * sizeof(PyObject*))
     if stack == NULL:
-        decref(item)
         raise MemoryError
     if d.nstack > 0 and d.stack == d.initial_stack:
         memcpy(stack, d.stack, d.nstack * sizeof(PyObject*))
     d.stack = stack
     d.stack_capacity = capacity
     return 0
+
+
+cdef int enlarge_stack(Decoding* d, PyObject* item) except -1:
+    # For the item, which is lost with an error.
+    try:
+        return enlarge_stack_for(d, 1)
+    except MemoryError:
+        decref(item)
+        raise
 
 
 # Runs: consecutive items of one type code. Lists of numbers consist of them; a loop for each code keeps cursor and

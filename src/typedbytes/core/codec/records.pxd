@@ -59,7 +59,6 @@ cdef struct EncodedName:
 # Encoded STRINGs by their bytes.
 cdef struct NameTable:
     EncodedName* names
-    Py_ssize_t nnames
     uint32_t* slots           # index of a name + 1; 0: none
     int shift                 # 64 - log2 of the number of slots
     Py_ssize_t max_nbytes     # bytes of the longest name

@@ -132,7 +132,7 @@ cdef bint is_typed_null(ClassWriting* w) noexcept:
     if w.p < w.end and w.p[0] == NULL_CODE and w.hive:
         w.p += 1
         return True
-    if w.end - w.p >= PICKLED_NONE_NBYTES and memcmp(w.p, PICKLED_NONE, PICKLED_NONE_NBYTES) == 0:
+    if starts_null(w):
         w.p += PICKLED_NONE_NBYTES
         return True
     return False

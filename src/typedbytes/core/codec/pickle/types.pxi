@@ -3,7 +3,7 @@
 
 from typedbytes.core.datetime cimport *
 from typedbytes.core.refs cimport (
-    Py_TPFLAGS_HAVE_GC, Py_TPFLAGS_HEAPTYPE, PyASCIIObject, PyCompactUnicodeObject, PyComplex_FromDoubles,
+    Py_TPFLAGS_HAVE_GC, PyASCIIObject, PyCompactUnicodeObject, PyComplex_FromDoubles,
     PyComplex_ImagAsDouble, PyComplex_RealAsDouble, PyComplex_Type, PyFloat_FromString, PyFrozenSet_New,
     PyFrozenSet_Type, PyObject_GC_Track, PyObject_GC_UnTrack, PyObject_GenericSetAttr, PyObject_GetAttr, PyObject_Str,
     PySet_Add, PySet_New, PySet_Type, PyType_GenericAlloc, PyType_HasFeature, PyType_IsSubtype,

@@ -166,7 +166,7 @@ cdef bint try_none(Decoding* d, int code, const TypeNode* node) except -1:
     if code == NULL_CODE and d.hive:
         d.buf.cursor += 1
         return True
-    if code == STRING and not d.types.is_strict and may_be_null(d, node):
+    if code == STRING and not d.types.is_strict and may_be_null(node):
         require(d, 5, code)
         if load_length(d.buf.cursor + 1) == 4:
             require(d, 9, code)
@@ -176,7 +176,7 @@ cdef bint try_none(Decoding* d, int code, const TypeNode* node) except -1:
     return False
 
 
-cdef bint may_be_null(Decoding* d, const TypeNode* node) noexcept:
+cdef bint may_be_null(const TypeNode* node) noexcept:
     # Whether the text "null" is None where types are not strict: not where text is a value of the type.
     if node.kind == UNION_TYPE:
         return not node.by_code[STRING] or node.items[node.by_code[STRING] - 1].kind != STR_TYPE

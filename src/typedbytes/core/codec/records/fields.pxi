@@ -20,20 +20,6 @@ cdef inline int reserve_fields(Decoding* d, Py_ssize_t nfields) except -1:
     return 0
 
 
-cdef int enlarge_stack_for(Decoding* d, Py_ssize_t nitems) except -1:
-    cdef Py_ssize_t capacity = max(64, 2 * d.stack_capacity)
-    cdef PyObject** stack
-    capacity = max(capacity, d.nstack + nitems)
-    stack = <PyObject**>PyMem_Realloc(NULL if d.stack == d.initial_stack else d.stack, capacity * sizeof(PyObject*))
-    if stack == NULL:
-        raise MemoryError
-    if d.nstack > 0 and d.stack == d.initial_stack:
-        memcpy(stack, d.stack, d.nstack * sizeof(PyObject*))
-    d.stack = stack
-    d.stack_capacity = capacity
-    return 0
-
-
 cdef PyObject* decode_map_record(Decoding* d, const RecordType* record, Py_ssize_t npairs) except NULL:
     # Goal: a record with its fields in their order takes neither strings nor hashes of its keys. Plan: the encoded key
     # of the field expected next is compared by two words; another one is looked up in a table of encoded keys.

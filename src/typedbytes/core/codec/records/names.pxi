@@ -14,8 +14,7 @@ cdef inline uint64_t hash_name(const unsigned char* p, Py_ssize_t nbytes) noexce
     # `p` is at the type code; there are five bytes at least.
     cdef short_words words = load_short(p + 5, nbytes - 5) if nbytes <= 5 + CACHED_LENGTH \
         else load_long(p + 5, nbytes - 5)
-    return (words.a + <uint64_t>nbytes) * <uint64_t>0x9e3779b97f4a7c15 ^ words.b * <uint64_t>0xff51afd7ed558ccd \
-        ^ words.c * <uint64_t>0xc4ceb9fe1a85ec53
+    return mix_short(&words, nbytes)
 
 
 cdef Py_ssize_t look_up_name(const NameTable* table, const unsigned char* p, Py_ssize_t nbytes) noexcept:

@@ -234,7 +234,6 @@ cdef class TypeProgram:
         while nslots < 2 * len(names):
             nslots *= 2
             bits += 1
-        table.nnames = len(names)
         table.names = <EncodedName*>self.allocate(len(names), sizeof(EncodedName))
         table.slots = <uint32_t*>self.allocate(nslots, sizeof(uint32_t))
         table.shift = 64 - bits
