@@ -624,3 +624,12 @@ def test_the_record_by_which_a_column_becomes_raw_is_encoded_as_it_came(source):
 def test_keys_that_become_raw_have_the_groups_of_equal_keys():
     data = tb.Encoder().encode_pairs([((1.5,), 1), ((4, "x"), 2), ((4, "x"), 3)])
     assert [len(batch) for batch in columns.read(data, 1, on_mismatch="widen").groups()] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+def test_names_that_arrow_cannot_have(name):
+    pairs = tb.Encoder().encode_pairs([(1, {"a": 2})])
+    with pytest.raises(ValueError, match="text without NUL and surrogates, not "):
+        columns.read(pairs, schema={name: "int", "a": "int"})
+    with pytest.raises(ValueError, match="text without NUL and surrogates, not "):
+        columns.read(pairs, columns=["key", f"value.{name}"])

@@ -111,3 +111,18 @@ def test_columns_without_values(value, how):
         for batch_rows in (1, 2, 10):
             found = [*columns.read(pairs, schema=["string", value], batch_rows=batch_rows, **how)]
             assert sum(len(batch) for batch in found) == 3
+
+
+@pytest.mark.parametrize("how", [{}, {"encoding": "latin-1"}, {"unicode_errors": "replace"}])
+def test_times_are_within_a_day_however_texts_are_encoded(how):
+    for value, kind in ((tb.Long(10**12), "time<ms>"), ([5, 10**15], "list<time<us>>")):
+        pairs = tb.Encoder().encode_pairs([("é", value)])
+        with pytest.raises(columns.MismatchError, match="(LONG|INT) in column 'value'.* record 0"):
+            columns.read(pairs, schema=["string", kind], **how).read_all()
+
+
+@pytest.mark.parametrize("encoding", ["unicode_escape", "raw_unicode_escape"])
+def test_escapes_in_ascii(encoding):
+    texts = [b"a\\u00e9", b"x\\u0041y", b"\xe9\\u0041", b"plain"]
+    (batch,) = columns.read(b"".join(map(string, texts)), pairs=False, encoding=encoding)
+    assert list(batch.column(0)) == [text.decode(encoding) for text in texts]

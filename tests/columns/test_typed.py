@@ -535,3 +535,27 @@ def test_damaged_bytes_have_the_outcome_of_a_reader(annotation, kind, pairs):
                 assert (nrows, str(found)) == (expected, str(error)), damaged
             elif "expected time" in str(error):
                 assert nrows == expected and str(found) == str(error)
+
+
+@dataclasses.dataclass
+class Fine:
+    x: int
+    y: decimal.Decimal = decimal.Decimal("1.1234567890123456789012")
+
+
+@dataclasses.dataclass
+class Outer:
+    fine: Fine
+    n: int = 2**70
+
+
+def test_a_default_that_its_column_cannot_hold():
+    """The offset of an error is one of the input, where there is no such value."""
+    whole = {"x": 1, "y": decimal.Decimal(1)}
+    for kind, data, name in (
+        (Fine, {"x": 1}, "y"),
+        (Outer, {"fine": {"x": 1}}, "fine.y"),
+        (Outer, {"fine": whole}, "n"),
+    ):
+        with pytest.raises(TypeError, match=f"the default of {name} does not fit its column"):
+            list(columns.read(tb.dumps(data), type=kind))

@@ -152,3 +152,15 @@ def test_records_have_one_part_or_two():
         _report.ChosenRecords(40)
     with pytest.raises(ValueError, match="nparts must be 1 or 2, not 0"):
         _report.Fields([(False, [0])]).cut(b"\x02\x01" * 80, 0)
+
+
+def test_arguments_that_lead_beyond_a_record_are_refused():
+    with pytest.raises(ValueError, match="part must be less than 2, not 2"):
+        _report.MatchingRecords(2, b"x", part=2)
+    with pytest.raises(ValueError, match="part must be less than 1, not -2"):
+        _report.MatchingRecords(1, b"x", part=-2)
+    with pytest.raises(ValueError, match="size must be at least 1"):
+        _report.Reservoir(0, 5)
+    for nparts in (-1, 0, 3):
+        with pytest.raises(ValueError, match=f"nparts must be 1 or 2, not {nparts}"):
+            _report.Reservoir(1, 5).take(b"\x02\x01" * 6, nparts, "a file")

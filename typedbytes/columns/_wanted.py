@@ -37,7 +37,7 @@ def names_and_types(schema, pairs, dialect):
         raise TypeError(f"schema must be a list of {len(names)} types or a dict, not the str {schema!r}")
     if isinstance(schema, dict):
         schema = _in_order(schema, names)
-        texts, own = tuple(schema.values()), tuple(schema)
+        texts, own = tuple(schema.values()), _arrow_names(schema)
     else:
         texts, own = tuple(schema), names
     if len(texts) != len(names):
@@ -61,6 +61,14 @@ def _in_order(schema, names):
     return schema
 
 
+def _arrow_names(names):
+    """Return the names of columns; ValueError for one that Arrow cannot have."""
+    for name in names:
+        if any(each == "\0" or "\ud800" <= each <= "\udfff" for each in name):
+            raise ValueError(f"the name of a column is text without NUL and surrogates, not {name!r}")
+    return tuple(names)
+
+
 def projection(columns, names):
     """Return the names of the selected columns, and the path to each within a record; None: all."""
     if columns is None:
@@ -78,7 +86,7 @@ def projection(columns, names):
                 f"no column {name!r}: pass names of {', '.join(names)}, or paths to items of VECTORs and fields of MAPs"
             )
         paths.append((located[0], *located[1]))
-    return columns, tuple(paths)
+    return _arrow_names(columns), tuple(paths)
 
 
 def text_encoding(encoding, errors):

@@ -34,6 +34,8 @@ cdef class MatchingRecords(ChosenRecords):
     def __init__(self, nparts, bytes literal not None, search=None, *, bint is_folded=False, bint may_be_number=False,
                  int part=-1, bint invert=False, dialect="hadoop"):
         self.search, self.literal, self.is_folded, self.invert = search, literal, is_folded, invert
+        if not -1 <= part < self.nparts:
+            raise ValueError(f"part must be less than {self.nparts}, not {part}")
         self.part_wanted, self.may_be_number = part, may_be_number
         from typedbytes._core import Decoder    # lazy import: the class is made with this module
         self.decoder = Decoder(dialect=dialect, pickle="raw", map_pairs=True, unicode_errors="surrogateescape",

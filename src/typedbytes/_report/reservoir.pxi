@@ -33,6 +33,8 @@ cdef class Reservoir:
     def __cinit__(self, Py_ssize_t size, uint64_t seed, *, dialect="hadoop"):
         self.d = (<DecodeOptions>DecodeOptions(dialect=dialect)).template
         start_skipping(&self.skipping, &self.d)
+        if size < 1:
+            raise ValueError(f"size must be at least 1, not {size}")
         self.size, self.state, self.drawn, self.probability = size, seed, [], 1
 
     def __dealloc__(self):
@@ -42,6 +44,7 @@ cdef class Reservoir:
         """Draw records of a chunk of whole ones, of `nparts` values each."""
         cdef Py_buffer view
         cdef const unsigned char* start
+        checked_nparts(nparts)
         contiguous = get_view(data, &view)
         try:
             start_records(&self.d, &self.skipping, &view)

@@ -51,6 +51,7 @@ cdef class Builder:
     cdef Py_ssize_t piece_end     # number of rows at which `stop_requested` is checked next
     cdef int stop_requested       # set by any thread
     cdef const unsigned char* view_start    # first byte of the view passed to append_records
+    cdef const unsigned char* view_end
     cdef readonly str state       # "more", "full", "limit", "broken", "mismatch", "split"
     cdef readonly tuple expected  # after a mismatch: the type of the column
     cdef readonly Py_ssize_t column    # after a mismatch: the number of the value in its record
@@ -198,8 +199,8 @@ cdef class Builder:
         cdef bint is_valid = True
         cdef bint is_utf8 = self.text is None
         self.w.p = self.view_start = start
-        self.w.end = start + nbytes
-        self.w.checks_each_text = False
+        self.w.end = self.view_end = start + nbytes
+        self.w.checks_each = self.w.checks_each_text = False
         self.max_rows = max_rows
         if self.types is None and not self.infer_types(start, nbytes):
             return 0, 0
@@ -210,16 +211,16 @@ cdef class Builder:
         self.reserve()
         with nogil:
             outcome = self.run()
-            is_valid = not is_utf8 or self.texts_are_valid()
+            is_valid = self.values_are_valid(is_utf8)
         if not is_valid:
             self.set_row_count(before)
             self.w.missing_nbytes = missing_nbytes
             self.w.p = start
         if outcome == REFUSED or (not is_valid and (outcome != FAILED or PyErr_ExceptionMatches(LimitError))):
             PyErr_Clear()    # LimitError: the invalid text precedes the limit. What a signal handler raised is kept
-            # Rare, and the end of this batch: decode again, checking each text, to find the first invalid one or
+            # Rare, and the end of this batch: decode again, checking each value, to find the first invalid one or
             # whether one precedes the value that was refused.
-            self.w.checks_each_text = self.text is None
+            self.w.checks_each, self.w.checks_each_text = True, is_utf8
             with nogil:
                 outcome = self.run()
         try:
@@ -294,7 +295,7 @@ cdef class Builder:
                 and not flag_is_set(&self.stop_requested):
             if self.changed:
                 outcome = self.recompute_layout()
-            if outcome == APPENDED and self.stride and not self.w.checks_each_text:
+            if outcome == APPENDED and self.stride and not self.w.checks_each:
                 self.load_blocks()
             if outcome == APPENDED:
                 # If records have one size: those that load_blocks did not load.
@@ -361,7 +362,7 @@ cdef class Builder:
         cdef Py_ssize_t nvalues = self.nvalues
         cdef Py_ssize_t n = self.table.n
         cdef Py_ssize_t i, missing_nbytes
-        cdef bint fast = self.is_shallow and not w.checks_each_text
+        cdef bint fast = self.is_shallow and not w.checks_each
         cdef Outcome outcome = APPENDED
         max_rows = min(max_rows, self.max_rows)
         while n < max_rows and not self.changed:
@@ -399,10 +400,10 @@ cdef class Builder:
             set_length(self.table.roots[i], n)
         self.table.n = n
 
-    cdef bint texts_are_valid(self) noexcept nogil:
+    cdef bint values_are_valid(self, bint is_utf8) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(self.nvalues):
-            if not check_text(self.table.roots[i]):
+            if not check_values(self.table.roots[i], is_utf8):
                 return False
         return True
 
@@ -459,10 +460,12 @@ cdef class Builder:
         if c.kind == ARRAY and at[0] == VECTOR and w.mismatched_item >= 0:
             steps.append(f"[{w.mismatched_item}]")
             at = w.mismatched_at
-        self.offset = at - self.view_start
-        self.code = at[0]
         self.column = steps[0]
         self.path = "".join(steps[1:])
+        if not w.converts and not self.view_start <= at <= self.view_end:
+            raise TypeError(f"the default of {self.path.lstrip('.')} does not fit its column")
+        self.offset = at - self.view_start
+        self.code = at[0]
         return REFUSED
 
     cdef Outcome adopt_type(self, Column* c, const unsigned char* after) except FAILED:

@@ -1,4 +1,4 @@
-# Whether the STRINGs of a column are UTF-8: checked for many at once.
+# Whether the values of a column are valid: checked for many at once.
 
 cdef enum:
     TEXT_PIECE = 4096         # bytes transcoded at a time, into a scratch buffer
@@ -30,18 +30,18 @@ cdef bint is_text(const unsigned char* p, Py_ssize_t nbytes) noexcept nogil:
     return True
 
 
-cdef bint check_text(Column* c) noexcept nogil:
-    # Whether all STRINGs held are UTF-8, and times of day within a day.
+cdef bint check_values(Column* c, bint is_utf8) noexcept nogil:
+    # Whether all times of day held are within a day, and all STRINGs UTF-8 where they have to be.
     # STRINGs are if their concatenation is, and none starts inside a character.
     cdef Py_ssize_t i, start
     if not is_kept(c):
         return True
     for i in range(c.nchildren):
-        if not check_text(c.children[i]):
+        if not check_values(c.children[i], is_utf8):
             return False
     if c.meaning == TIME and c.checked != c.used:
         return check_times(c)
-    if c.kind != VARIABLE_LENGTH or c.code != STRING or c.checked == c.used:
+    if not is_utf8 or c.kind != VARIABLE_LENGTH or c.code != STRING or c.checked == c.used:
         return True
     if not is_ascii(c.data + c.checked, c.used - c.checked):
         if not is_text(c.data + c.checked, c.used - c.checked):

@@ -1,6 +1,7 @@
 # STRINGs in another encoding than UTF-8, or not quite in UTF-8: they become UTF-8 when a batch is finished.
 
-STATEFUL = ("iso2022", "hz", "utf-7")    # where escapes give other meanings to the bytes of ASCII
+# where escapes give other meanings to the bytes of ASCII
+STATEFUL = ("iso2022", "hz", "utf-7", "unicode_escape", "unicode-escape", "raw_unicode_escape", "raw-unicode-escape")
 
 
 cdef class TextEncoding:
@@ -15,8 +16,8 @@ cdef class TextEncoding:
         self.errors = errors.encode("ascii")
         ascii_bytes = bytes(range(128))
         try:
-            self.extends_ascii = ascii_bytes.decode(name) == ascii_bytes.decode("ascii") \
-                and not name.startswith(STATEFUL)
+            self.extends_ascii = not name.startswith(STATEFUL) \
+                and ascii_bytes.decode(name) == ascii_bytes.decode("ascii")
         except UnicodeError:
             self.extends_ascii = False
 

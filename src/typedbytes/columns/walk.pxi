@@ -32,6 +32,7 @@ cdef struct Walk:
     const Null* null          # the encoding that is read as a null, beside a NullWritable
     Py_ssize_t max_held       # bytes of data, and items, of one column: offsets are int32
     Py_ssize_t missing_nbytes    # memory that missing fields take in this batch; at most MAX_MISSING_NBYTES
+    bint checks_each          # append values one by one, to find the first that is not valid
     bint checks_each_text     # check that each STRING is UTF-8 as it is appended
     Py_ssize_t depth
     Py_ssize_t max_depth
