@@ -146,3 +146,20 @@ def test_closed_stdout_that_nothing_goes_to(file, tmp_path):
     done = subprocess.run(["bash", "-c", f"{command} >&-"], stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (0, b"")
     assert (tmp_path / "found").read_bytes() == b"4\n"
+
+
+def test_a_second_file_of_a_command_is_not_its_output(file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = file(tb.dumps(1) + tb.dumps("a"))
+    for words in (("validate", "--repair"), ("bench", "--plot")):
+        message = bad(64, words[0], "--values", words[1], "good.tb", "-o", "good.tb", path)[1]
+        assert f"{words[1]} and -o name the same file, good.tb" in message
+        for target in ("-", "/dev/stdout"):
+            assert "takes the path of a file" in bad(64, words[0], "--values", words[1], target, path)[1]
+    assert not os.path.exists("-") and not os.path.exists("good.tb")
+
+
+@pytest.mark.parametrize("command", ["join", "diff", "cat", "count"])
+def test_standard_input_is_read_once(command):
+    message = bad(64, command, "--pairs", "-", "-", stdin=tb.dumps("a") + tb.dumps(1))[1]
+    assert "standard input is given twice among the inputs, but can be read only once" in message

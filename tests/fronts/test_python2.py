@@ -106,3 +106,30 @@ def test_words_are_counted_by_a_script_of_pydoop(tmp_path, name, way):
     if name == "pydoop_classes.py":
         assert [{len(line.split()[0]) % 2 for line in part} for part in parts] in ([{0}, {1}], [{1}, {0}])
     assert f"short words = {sum(len(word) < 3 for word in words)}" in done.stderr
+
+
+RAW = """
+from dumbo.lib import RawReducer
+
+def mapper(key, value):
+    yield value, value.encode()
+
+if __name__ == "__main__":
+    import dumbo
+    dumbo.run(mapper, RawReducer)
+"""
+
+
+def test_the_file_of_a_dumbo_job(tmp_path):
+    """A wrong path or format fails before the job, and a raw file has the bytes."""
+    (tmp_path / "job.py").write_text(RAW)
+    (tmp_path / "in.txt").write_text("a b\nc\n")
+    words = ["job.py", "-input", "in.txt", "-output"]
+    for more, said in (
+        (["no/out"], "-output takes the path of a file, in a folder that is there, not no/out"),
+        ([str(tmp_path)], "-output takes the path of a file"),
+        (["out", "-outputformat", "nope"], "-outputformat must be one of text, code, sequencefile, raw, not nope"),
+    ):
+        assert said in run_front(tmp_path, *words, *more, code=1)[1]
+    run_front(tmp_path, *words, "out", "-outputformat", "raw")
+    assert (tmp_path / "out").read_bytes() == b"ca b"  # in the order of the encoded keys

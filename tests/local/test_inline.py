@@ -1,5 +1,6 @@
 """Jobs in one process: the same output, and errors, breakpoints and functions where the user is."""
 
+import os
 import subprocess
 import sys
 
@@ -111,3 +112,14 @@ def test_an_error_before_the_job_is_shown_with_its_line(tmp_path, quiet):
     _, said = run_module("typedbytes", tmp_path, "run", "--inline", *quiet, "job.py", "in", code=64)
     assert f'  File "{tmp_path}/job.py", line 3, in <module>\n' in said
     assert said.endswith("job.py fails before it reads any input: KeyError: 'NONE'\n")
+
+
+def test_the_current_folder_is_the_earlier_one_after_a_job(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def mapper(key, value):
+        os.chdir("/")
+        yield key, value
+
+    local.run(mapper, inputs=[(1, 2)], output=tmp_path / "out", inline=True, quiet=True)
+    assert os.getcwd() == str(tmp_path)

@@ -252,3 +252,23 @@ def test_the_command_is_repeated_without_secrets(tmp_path):
         capture_output=True,
     )
     assert done.returncode == 64 and b"there is no folder" in done.stderr
+
+
+def test_a_report_in_the_place_of_another_file_of_the_job(tmp_path):
+    script, path = write_script(tmp_path, WORD_COUNT), tmp_path / "in.txt"
+    path.write_text("a line\n")
+    (tmp_path / "link").symlink_to(path)
+    for report in (path, script, tmp_path / "out", tmp_path / "link"):
+        with pytest.raises(local.OptionError, match="is another file of the job too: give it a path of its own"):
+            run(script, path, tmp_path / "out", report=report)
+    assert path.read_text() == "a line\n" and not (tmp_path / "out").exists()
+
+
+def test_a_named_pipe_is_written_to_and_stays(tmp_path):
+    script, pipe = write_script(tmp_path, WORD_COUNT), tmp_path / "pipe"
+    (tmp_path / "in.txt").write_text("a line\n")
+    os.mkfifo(pipe)
+    with subprocess.Popen(["timeout", "60", "cat", pipe], stdout=subprocess.PIPE) as reader:
+        run(script, tmp_path / "in.txt", tmp_path / "out", report=pipe)
+        assert reader.stdout.read().startswith(b"<!DOCTYPE html>")
+    assert pipe.is_fifo()

@@ -311,3 +311,13 @@ def test_a_file_that_cannot_be_sought_in_is_one_split(memory, tmp_path, monkeypa
     assert lines_of(tmp_path / "lines") == LINES
     run("unknown://a.txt", tmp_path / "whole", input_format="file")
     assert list(sequencefile.read(tmp_path / "whole")) == [("unknown://a.txt", TEXT)]
+
+
+def test_nothing_is_kept_of_a_job_that_has_not_begun(tmp_path, memory):
+    (tmp_path / "in.txt").write_text("a line\n")
+    with pytest.raises(local.OptionError):
+        local.run(
+            ["cat"], inputs=tmp_path / "in.txt", output="memory://out", output_format="nope", keep_failed=True,
+            tmp=tmp_path, quiet=True,
+        )  # fmt: skip
+    assert os.listdir(tmp_path) == ["in.txt"]

@@ -651,3 +651,23 @@ def test_an_error_of_a_codec_of_ones_own_is_told(tmp_path):
     for error, said in ((EOFError(), "EOFError"), (EOFError("too few bytes"), "too few bytes")):
         with pytest.raises(tb.FormatError, match=f"damaged compressed data: {said}"):
             sequencefile.Reader((tmp_path / "file").read_bytes()).read_all()
+
+
+def test_functions_of_a_codec_that_return_no_bytes(tmp_path):
+    path, name = tmp_path / "file", "a.Wrong"
+    for function in ((5,), (bytes, 5)):
+        with pytest.raises(TypeError, match="the functions of a.Wrong must be callable"):
+            sequencefile.register_codec(name, *function)
+    sequencefile.register_codec(name, bytes, lambda data: None)
+    for compression in ("record", "block"):
+        with pytest.raises(TypeError, match="the function compress of a.Wrong returned NoneType, not bytes"):
+            with sequencefile.open(path, "w", codec=name, compression=compression) as writer:
+                writer.write("key", 5)
+    sequencefile.register_codec(name, bytearray, bytearray)
+    with sequencefile.open(path, "w", codec=name) as writer:
+        writer.write("key", 5)
+    data = path.read_bytes()
+    assert sequencefile.Reader(data).read_all() == [("key", 5)]
+    sequencefile.register_codec(name, lambda data: 5)
+    with pytest.raises(TypeError, match="the function decompress of a.Wrong returned int, not bytes"):
+        sequencefile.Reader(data).read_all()

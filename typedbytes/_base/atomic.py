@@ -26,9 +26,13 @@ _unfinished: set[str] = set()  # paths, from before each is made until it has it
 def atomic_file(path, overwrite=True):
     """Yield a raw file that replaces the file at `path` after the block; after an error nothing has changed.
 
-    Without overwrite, a file that was created there in the meantime is kept, and FileExistsError is raised.
+    Without overwrite, a file that was created there in the meantime is kept, and FileExistsError is raised. A device or
+    a named pipe is written to, not replaced.
     """
     path = os.path.realpath(path)
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        yield open(path, "wb", buffering=0)
+        return
     partial = _partial(path)
     try:
         with open(partial, "xb", buffering=0) as file:

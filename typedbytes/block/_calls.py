@@ -179,8 +179,10 @@ class Server:
 
         A handler that calls it is not waited for. In a forked child it closes nothing.
         """
+        if self._process != os.getpid():  # and a thread that is not here may hold the lock
+            return
         with self._lock:
-            if self._closed or self._process != os.getpid():
+            if self._closed:
                 return
             self._closed = True
             clients = dict(self._clients)

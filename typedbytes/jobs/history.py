@@ -98,7 +98,7 @@ def recorded(job: Job, engine: str) -> Iterator[JobHistory]:
     if not job.report:
         yield history
         return
-    path = _checked(job.report)
+    path = _checked(job.report, [job.script, job.output, *job.inputs])
     history.command = _own_command()
     try:
         yield history
@@ -111,11 +111,14 @@ def recorded(job: Job, engine: str) -> Iterator[JobHistory]:
     _write(history, path)
 
 
-def _checked(report):
-    """Return the path of a report, if there can be one."""
+def _checked(report, others):
+    """Return the path of a report, if there can be one that is none of the other files of the job."""
     if is_url(report):
         raise OptionError(f"the report is a file of this machine, not a URL such as {report}: give a path")
     path = absolute(report)
+    paths = [each for each in others if isinstance(each, (str, os.PathLike)) and not is_url(each)]
+    if os.path.realpath(path) in map(os.path.realpath, paths):
+        raise OptionError(f"the report {report} is another file of the job too: give it a path of its own")
     folder, _ = os.path.split(path)
     if not os.path.isdir(folder):
         raise OptionError(f"there is no folder {folder} for the report {report}; create it first")

@@ -74,12 +74,16 @@ def run_with_engine(
     url = os.fspath(job.output)
     target = OutputAtUrl(url, job.overwrite)
     folder = tempfile.mkdtemp(prefix="typedbytes-", dir=job.tmp if job.tmp and os.path.isdir(job.tmp) else None)
-    is_kept = job.keep_failed
+    is_kept = False
     try:
         here = replace(job, output=os.path.join(folder, "output"), overwrite=False)
         result = _run_here(engine, here, commands, tasks, where, url)
+        is_kept = job.keep_failed  # if the copy fails
         target.put(result.output)
         is_kept = False
+    except JobError as error:
+        is_kept = is_kept or error.kept is not None
+        raise
     finally:
         if not is_kept:
             shutil.rmtree(folder, ignore_errors=True)

@@ -229,15 +229,17 @@ def _in_environment(environ: Mapping[str, str], folder: str | None, messages: Me
 
 @contextmanager
 def _in_folder(folder: str | None) -> Iterator:
-    """Have the folder of the files that travel with the job as the current one, if there are such files."""
-    if folder is None:
-        yield
-        return
+    """Have the folder of the files that travel with the job as the current one, if there are such files.
+
+    Afterwards the current folder is the earlier one again, whatever a task has made of it.
+    """
     here = os.getcwd()
-    os.chdir(folder)
-    sys.path.insert(0, folder)
+    if folder is not None:
+        os.chdir(folder)
+        sys.path.insert(0, folder)
     try:
         yield
     finally:
         os.chdir(here)
-        sys.path.remove(folder)
+        if folder is not None:
+            sys.path.remove(folder)

@@ -52,12 +52,21 @@ def register_codec(class_name: str, decompress: Any, compress: Any = None) -> No
             raise
         except Exception as error:
             raise FormatError(f"damaged compressed data: {str(error) or type(error).__name__}") from error
+        found = bytes_from("decompress", found)
         _check_limit(limit - len(found), limit)
+        return found
+
+    def bytes_from(function, found):
+        if not isinstance(found, (bytes, bytearray, memoryview)):
+            raise TypeError(f"the function {function} of {class_name} returned {type(found).__name__}, not bytes")
         return bytes(found)
 
     if "." not in class_name:
         raise ValueError(f"a codec is registered by the name of its class, with a package, not as {class_name!r}")
-    _registered[class_name] = Codec(class_name, decompress_within, compress)
+    if not callable(decompress) or not (compress is None or callable(compress)):
+        raise TypeError(f"the functions of {class_name} must be callable")
+    compressed = None if compress is None else lambda data: bytes_from("compress", compress(data))
+    _registered[class_name] = Codec(class_name, decompress_within, compressed)
 
 
 def find(name, *, to_write=False):

@@ -75,6 +75,7 @@ class Inputs:
         self._noted_classes: set[str] | None = set() if notes_classes else None
 
     def __iter__(self) -> Iterator[str]:
+        refuse_stdin_twice(self.files)
         names = [name for path in self.files or ["-"] for name in matching_names(path, self.recursive)]
         progress.expect(names)
         self._names = names
@@ -222,6 +223,12 @@ def check_if_empty(source):
     """Return whether a source has no bytes, and the source to read it from."""
     head = source.read(1)
     return not head, put_back(head, source)
+
+
+def refuse_stdin_twice(files):
+    """Raise Failure where standard input is given twice."""
+    if files.count("-") > 1:
+        raise Failure(USAGE, "standard input is given twice among the inputs, but can be read only once")
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import os
-import stat
 from contextlib import closing, contextmanager
 
 from typedbytes._base.atomic import atomic_file
@@ -145,6 +144,14 @@ def replace_file(name, overwrite=True, compress=False):
         raise OutputError(name, error) from None
 
 
+def refuse_path_of_output(option, path, output):
+    """Raise Failure for a second file of a command that is its output, or -, which would be a file of that name."""
+    if path == "-" or _descriptor(path) == 1:
+        raise Failure(USAGE, f"{option} takes the path of a file: the report goes to standard output")
+    if output is not None and not is_url(path) and os.path.realpath(path) == os.path.realpath(output):
+        raise Failure(USAGE, f"{option} and -o name the same file, {path}")
+
+
 def _compressing(name):
     """Return the function that compresses a file of this name; a Failure for a name that is only read."""
     from typedbytes._base.compression import compressing
@@ -178,9 +185,6 @@ def _open_output(name, overwrite):
     if descriptor is not None:
         # Opening the path again would lose the offset and the append mode of the descriptor.
         yield open(os.dup(descriptor), "wb", buffering=0)
-        return
-    if os.path.exists(name) and not stat.S_ISREG(os.stat(name).st_mode):
-        yield open(name, "wb", buffering=0)  # a device or a named pipe is written to, not replaced
         return
     with atomic_file(name, overwrite) as file:
         yield file

@@ -10,7 +10,7 @@ from typedbytes.cli._arguments import ReportSettings, option, positive
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure
 from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import NOTE
-from typedbytes.cli._output.files import replace_file
+from typedbytes.cli._output.files import refuse_path_of_output, replace_file
 from typedbytes.cli._output.reports import report
 from typedbytes.cli._records.encoded import is_empty, is_pairs
 
@@ -40,6 +40,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes bench --pairs part-00000.tb
       typedbytes bench --plot speed.svg part-00000.tb
     """
+    if settings.plot:
+        refuse_path_of_output("--plot", settings.plot, settings.output)
     data, pairs = _read_records(Inputs(settings, NOTE), settings.megabytes * 1_000_000)
     if not data:
         raise Failure(USAGE, "the input has no records to measure")

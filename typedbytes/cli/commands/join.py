@@ -11,7 +11,7 @@ import typedbytes
 from typedbytes._sorting import external
 from typedbytes.cli._arguments import MEMORY, RecordSettings, option
 from typedbytes.cli._failure import USAGE, Failure
-from typedbytes.cli._input.inputs import Inputs
+from typedbytes.cli._input.inputs import Inputs, refuse_stdin_twice
 from typedbytes.cli._output.records import Records
 from typedbytes.cli._query.sort_inputs import SortInputs
 
@@ -49,6 +49,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     """
     if len(settings.files) != 2:
         raise Failure(USAGE, "needs two inputs (see typedbytes join --help)")
+    refuse_stdin_twice(settings.files)
     if not settings.pairs and not settings.is_record_kind_unknown:
         raise Failure(USAGE, "join is for pairs: values have no key")
     with ExitStack() as stack:

@@ -10,7 +10,7 @@ from typedbytes.cli._failure import BAD_DATA, OK, USAGE, Failure, display_name, 
 from typedbytes.cli._input import formats
 from typedbytes.cli._input.inputs import Inputs, opened, report_skipped
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
-from typedbytes.cli._output.files import replace_file
+from typedbytes.cli._output.files import refuse_path_of_output, replace_file
 from typedbytes.cli._output.reports import is_table, report
 from typedbytes.cli._records.encoded import Encoded, unit
 from typedbytes.cli._records.fault_finder import FaultFinder, RecentBytesReader, dump
@@ -75,7 +75,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     """
     inputs = Inputs(settings, CHECK_UNDECIDED if settings.repair is not None else None)
     if settings.repair is not None:
-        _check_repair(settings.repair, inputs)
+        _check_repair(settings.repair, inputs, settings.output)
     types = settings.types()
     status = OK
     rows: list = []
@@ -95,9 +95,10 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     return status
 
 
-def _check_repair(target, inputs):
+def _check_repair(target, inputs, output):
     if len(list(inputs)) != 1:
         raise Failure(USAGE, "--repair takes one FILE (see typedbytes validate --help)")
+    refuse_path_of_output("--repair", target, output)
     if not inputs.files and os.path.exists(target):  # the target may be the file to repair
         message = f"--repair {target} needs an input: typedbytes validate --repair OUT FILE, or - for standard input"
         raise Failure(USAGE, message)

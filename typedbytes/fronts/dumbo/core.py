@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import os
 import shutil
 import sys
@@ -179,8 +180,11 @@ def _run_job(opts: Options, of_steps: list[Any]) -> None:
         "front": "dumbo",
     }  # fmt: skip
     overwrite = "yes" in opts["overwrite"]
+    is_on_hadoop = opts["hadoop"] and opts["hadoop"][0] not in ("no", "local")
+    if not is_on_hadoop:
+        _check_file(output[0], output_format)
     try:
-        if opts["hadoop"] and opts["hadoop"][0] not in ("no", "local"):
+        if is_on_hadoop:
             _run_on_hadoop(opts, fields, inputs, output[0], FORMATS.get(output_format, output_format), overwrite)
             return
         with tempfile.TemporaryDirectory(prefix="dumbo-") as folder:
@@ -188,7 +192,10 @@ def _run_job(opts: Options, of_steps: list[Any]) -> None:
             from typedbytes import local
 
             local.run_job(OurJob(sys.argv[0], inputs, target, output_format="pairs", quiet=False, **fields))
-            _write_file(target, output[0], output_format)
+            try:
+                _write_file(target, output[0], output_format)
+            except OSError as error:
+                fail(f"{output[0]}: {error.strerror}")
     except JobError as error:
         fail(text_without_options(error))
 
@@ -211,19 +218,30 @@ def _run_on_hadoop(opts, fields, inputs, output, output_format, overwrite):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _check_file(path, output_format):
+    """Fail before the job if there is no such format, or no file of this path can be made."""
+    if output_format not in FORMATS:
+        fail(f"-outputformat must be one of {', '.join(FORMATS)}, not {output_format}")
+    if os.path.isdir(path) or not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+        fail(f"-output takes the path of a file, in a folder that is there, not {path}")
+
+
 def _write_file(folder, path, output_format):
     """Write the pairs of a folder into one file, as lines of text or of reprs."""
     from typedbytes import PairReader
+    from typedbytes._base.atomic import atomic_file
     from typedbytes._base.locations import written_parts
 
     dump = dumptext if output_format == "text" else dumpcode
-    with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+    with atomic_file(path) as raw, io.BufferedWriter(raw) as file:
         for part in written_parts(folder):
             with PairReader(part) as pairs:
                 if output_format == "raw":
-                    file.writelines(str(value) for _, value in pairs)
+                    pieces = (value if isinstance(value, bytes) else str(value) for _, value in pairs)
                 else:
-                    file.writelines(f"{key}\t{value}\n" for key, value in dump(pairs))
+                    pieces = (f"{key}\t{value}\n" for key, value in dump(pairs))
+                for piece in pieces:
+                    file.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "surrogateescape"))
 
 
 # What tests of jobs call
