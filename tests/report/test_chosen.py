@@ -159,8 +159,11 @@ def test_arguments_that_lead_beyond_a_record_are_refused():
         _report.MatchingRecords(2, b"x", part=2)
     with pytest.raises(ValueError, match="part must be less than 1, not -2"):
         _report.MatchingRecords(1, b"x", part=-2)
-    with pytest.raises(ValueError, match="size must be at least 1"):
-        _report.Reservoir(0, 5)
+    with pytest.raises(ValueError, match="size must be at least 0, not -1"):
+        _report.Reservoir(-1, 5)
+    nothing = _report.Reservoir(0, 5)
+    nothing.take(b"\x02\x01" * 6, 1, "a file")
+    assert nothing.drawn == []
     for nparts in (-1, 0, 3):
         with pytest.raises(ValueError, match=f"nparts must be 1 or 2, not {nparts}"):
             _report.Reservoir(1, 5).take(b"\x02\x01" * 6, nparts, "a file")

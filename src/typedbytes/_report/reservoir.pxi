@@ -11,7 +11,7 @@ cdef double MAX_AHEAD = 2.0 ** 60
 
 
 cdef class Reservoir:
-    """Reservoir(size, seed, *, dialect='hadoop')\n--\n\nDraw `size` records of all chunks, one at least.
+    """Reservoir(size, seed, *, dialect='hadoop')\n--\n\nDraw up to `size` records of all chunks.
 
     seed: an int of 64 bits, the same for the same records. drawn: (number, source, record) of each, where number grows
     along the input. ahead: the number of records to pass over next, of which take() does those that are in its chunk.
@@ -33,8 +33,8 @@ cdef class Reservoir:
     def __cinit__(self, Py_ssize_t size, uint64_t seed, *, dialect="hadoop"):
         self.d = (<DecodeOptions>DecodeOptions(dialect=dialect)).template
         start_skipping(&self.skipping, &self.d)
-        if size < 1:
-            raise ValueError(f"size must be at least 1, not {size}")
+        if size < 0:
+            raise ValueError(f"size must be at least 0, not {size}")
         self.size, self.state, self.drawn, self.probability = size, seed, [], 1
 
     def __dealloc__(self):
@@ -45,6 +45,8 @@ cdef class Reservoir:
         cdef Py_buffer view
         cdef const unsigned char* start
         checked_nparts(nparts)
+        if self.size == 0:
+            return
         contiguous = get_view(data, &view)
         try:
             start_records(&self.d, &self.skipping, &view)
