@@ -12,7 +12,12 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
-__all__ = ["name_node_options"]
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["configuration_folder", "name_node_options"]
 
 CONNECT_SECONDS = 3  # in which a machine that is on accepts a connection
 
@@ -31,6 +36,12 @@ def name_node_options(cluster: str | None) -> dict[str, str]:
     return {option: ",".join([*others, first])} if others else {}
 
 
+def configuration_folder(environ: Mapping[str, str]) -> str | None:
+    """Return the folder of Hadoop's configuration, None if no variable says where it is."""
+    home = environ.get("HADOOP_HOME")
+    return environ.get("HADOOP_CONF_DIR") or (os.path.join(home, "etc", "hadoop") if home else None)
+
+
 def _accepts(address):
     host, _, port = address.rpartition(":")
     with suppress(OSError, ValueError), socket.create_connection((host, int(port)), CONNECT_SECONDS):
@@ -41,8 +52,7 @@ def _accepts(address):
 def _configuration():
     """Return the properties of the two files, from where hdfs-native reads them."""
     properties: dict[str, str] = {}
-    home = os.environ.get("HADOOP_HOME")
-    folder = os.environ.get("HADOOP_CONF_DIR") or (os.path.join(home, "etc", "hadoop") if home else None)
+    folder = configuration_folder(os.environ)
     if folder is None:
         return properties
     for name in ("core-site.xml", "hdfs-site.xml"):

@@ -82,8 +82,9 @@ def _configuration(name, environ):
     """Return a file of HADOOP_CONF_DIR, or None."""
     from xml.etree import ElementTree
 
-    home = environ.get("HADOOP_HOME")
-    folder = environ.get("HADOOP_CONF_DIR") or (os.path.join(home, "etc", "hadoop") if home else "/etc/hadoop/conf")
+    from typedbytes._base.name_nodes import configuration_folder
+
+    folder = configuration_folder(environ) or "/etc/hadoop/conf"
     try:
         return ElementTree.parse(os.path.join(folder, name))
     except (OSError, ElementTree.ParseError):

@@ -59,6 +59,7 @@ class Inputs:
         notes_partitions: bool = False,
     ) -> None:
         self.files = settings.files
+        refuse_stdin_twice(self.files)
         self.format = settings.from_
         self.dialect = settings.dialect
         self.pairs = settings.pairs
@@ -75,7 +76,6 @@ class Inputs:
         self._noted_classes: set[str] | None = set() if notes_classes else None
 
     def __iter__(self) -> Iterator[str]:
-        refuse_stdin_twice(self.files)
         names = [name for path in self.files or ["-"] for name in matching_names(path, self.recursive)]
         progress.expect(names)
         self._names = names

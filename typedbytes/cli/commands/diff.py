@@ -9,7 +9,7 @@ from typedbytes import _core
 from typedbytes.cli._arguments import ReportSettings, integer, option, switch
 from typedbytes.cli._failure import FAILED, OK, USAGE, Failure
 from typedbytes.cli._input import progress
-from typedbytes.cli._input.inputs import Inputs, matching_names, refuse_stdin_twice
+from typedbytes.cli._input.inputs import Inputs, matching_names
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
 from typedbytes.cli._output.reports import json_of, report
 from typedbytes.cli._records.encoded import chunks, nparts, split
@@ -42,7 +42,6 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     """
     if len(settings.files) != 2:
         raise Failure(USAGE, "needs two inputs (see typedbytes diff --help)")
-    refuse_stdin_twice(settings.files)
     inputs = Inputs(settings, CHECK_UNDECIDED if settings.unordered else None)
     find = _unordered if settings.unordered else _in_order
     first, second = (_chunks_of(path, inputs) for path in settings.files)
