@@ -107,6 +107,15 @@ def test_an_engine_refuses_the_options_of_others(tmp_path):
         ({"environment": ["A=b"]}, "environment must be a dict of names and values, not a list"),
         ({"params": "a=b"}, "params must be a dict of names and values, not a str"),
         ({"params": {1: 2}}, "a name in params must be a text, not 1"),
+        ({"environment": {"": "x"}}, "a name in environment must not be empty, nor have = or NUL: ''"),
+        ({"environment": {"A=B": "x"}}, "a name in environment must not be empty, nor have = or NUL: 'A=B'"),
+        ({"properties": {"a\0": "x"}}, "a name in properties must not be empty, nor have = or NUL: 'a\\x00'"),
+        ({"environment": {"A": "x\0y"}}, "the value of A in environment has a NUL, which no variable can hold"),
+        ({"properties": {"a.b": b"x\0y"}}, "the value of a.b in properties has a NUL, which no variable can hold"),
+        ({"params": {"a": "x\0y"}}, "the value of a in params has a NUL, which no variable can hold"),
+        ({"split_size": 0}, "split_size must be at least 1 byte, not 0"),
+        ({"memory": 2**70}, "memory must be a number of 64 bits"),
+        ({"attempts": 2**70}, "attempts must be a number of 64 bits"),
     ],
 )
 def test_a_job_is_valid_by_itself(options, said):

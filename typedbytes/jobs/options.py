@@ -6,6 +6,7 @@ Here: forms of options. Not here: which there are, and parsing a command line.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import index
@@ -101,9 +102,14 @@ def _integer(name, declared, value):
     if value is None and declared.make_default() is None:
         return None
     try:
-        return index(value)
+        number = index(value)
     except TypeError:
         raise OptionError(option_named(name) + f" must be a whole number, not {value!r:.80}") from None
+    if declared.form == "size" and number < 1:
+        raise OptionError(option_named(name) + f" must be at least 1 byte, not {number}")
+    if abs(number) > sys.maxsize:
+        raise OptionError(option_named(name) + " must be a number of 64 bits")
+    return number
 
 
 def _words(name, value):
@@ -128,11 +134,15 @@ def _named(name, values):
     for key, value in found.items():
         if not isinstance(key, str):
             raise OptionError("a name in " + option_named(name) + f" must be a text, not {key!r:.80}")
-        if name == "params":
-            continue
-        if value is None:
+        if not key or set("=\0") & set(key):
+            raise OptionError("a name in " + option_named(name) + f" must not be empty, nor have = or NUL: {key!r:.80}")
+        if value is None and name != "params":
             raise OptionError(
                 f"{key} in " + option_named(name) + " must have a value, not None: leave it out, or give a text"
             )
-        found[key] = os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+        text = os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+        if "\0" in text:  # it is not shown, since it may be a password
+            raise OptionError(f"the value of {key} in " + option_named(name) + " has a NUL, which no variable can hold")
+        if name != "params":
+            found[key] = text
     return found
