@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import typedbytes
@@ -275,14 +276,22 @@ def _source(name):
             from typedbytes.cli._input.paths import reading_url
 
             return reading_url(name)
-        if name != "-":
-            return open(name, "rb", buffering=0)
-        if sys.stdin is None:
+        if name == "-" and sys.stdin is None:
             raise Failure(NO_INPUT, f"{display_name(name)}: closed")
-        source = open(0, "rb", buffering=0, closefd=False)
-        return source if source.seekable() else _BlockingPipe(source)  # reading a file never blocks
+        source = open(0 if name == "-" else name, "rb", buffering=0, closefd=name != "-")
+        _refuse_output(source, name)
+        return source if name != "-" or source.seekable() else _BlockingPipe(source)  # reading a file never blocks
     except OSError as error:
         raise Failure(NO_INPUT, f"{display_name(name)}: {reason_of(error)}") from None
+
+
+def _refuse_output(source, name):
+    """Raise Failure for a file that standard output is added to: it would grow while it is read."""
+    found = os.fstat(source.fileno())
+    with suppress(OSError):  # standard output is closed
+        if stat.S_ISREG(found.st_mode) and found.st_size and os.path.samestat(found, os.fstat(1)):
+            source.close()
+            raise Failure(USAGE, f"{display_name(name)}: the output is added to this input: write to another file")
 
 
 @contextmanager
