@@ -605,7 +605,10 @@ def test_records_are_added_to_a_file(tmp_path, compression, codec):
     assert data.startswith(before) and reader.metadata == {"made": "by"} and reader.read_all() == pairs
     assert data[len(before) :].startswith(b"\xff\xff\xff\xff" + reader.sync_marker)
     assert list(sequencefile.read(path, split_size=50)) == pairs
-    for wrong in ({"value_class": "Text"}, {"compression": "record" if codec is None else "none"}, {"metadata": {}}):
+    no_or_other = "record" if codec is None else "none"
+    for wrong in (
+        {"value_class": "Text"}, {"compression": no_or_other}, {"metadata": {}}, {"sync_marker": bytes(16)},
+    ):  # fmt: skip
         with pytest.raises(ValueError, match=f"the {next(iter(wrong))} of .*a.seq is .*: leave it out"):
             sequencefile.open(path, "a", **wrong)
     assert path.read_bytes() == data

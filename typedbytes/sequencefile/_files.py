@@ -73,7 +73,8 @@ else:
         return (Reader if mode == "r" else Writer)(file, **options)
 
 
-_KEPT = ("key_class", "value_class", "compression", "codec", "metadata", "version")  # of a file that is added to
+# What a file that is added to keeps.
+_KEPT = ("key_class", "value_class", "compression", "codec", "metadata", "version", "sync_marker")
 
 
 def _appending(file, options):
@@ -88,7 +89,6 @@ def _appending(file, options):
         return Writer(file, **options)
     with Reader(file, raw=True) as reader:
         kept = {name: getattr(reader, name) for name in _KEPT}
-        marker = reader.sync_marker
     given = {name: options[name] for name in _KEPT if options.get(name) is not None}
     if "codec" in given:
         given["codec"] = _codecs.find(given["codec"], to_write=True).class_name
@@ -98,8 +98,7 @@ def _appending(file, options):
     for name, value in given.items():
         if value != kept[name]:
             raise ValueError(f"the {name} of {os.fsdecode(file)} is {kept[name]!r}, not {value!r}: leave it out")
-    keywords = {**options, **kept, "sync_marker": marker, "append_at": nbytes}
-    return Writer(file, **keywords)
+    return Writer(file, **{**options, **kept, "append_at": nbytes})
 
 
 _HEADER = {

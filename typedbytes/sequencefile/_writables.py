@@ -43,7 +43,7 @@ def full_name(name):
 
 def by_full_name(functions):
     """Return functions by class name, or none, by full class names."""
-    return {full_name(name): function for name, function in (functions or {}).items()}
+    return {full_name(name): function for name, function in dict(functions or {}).items()}
 
 
 def checked_name(name, encoders, classes=None):
