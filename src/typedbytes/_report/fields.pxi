@@ -405,11 +405,12 @@ cdef inline Number number_at(const unsigned char* p) noexcept:
 
 cdef bint is_utf8(const unsigned char* p, Py_ssize_t nbytes) noexcept:
     cdef const unsigned char* end = p + nbytes
+    cdef uint32_t character
     cdef int width
     if is_ascii(p, nbytes):
         return True
     while p < end:
-        width = 1 if p[0] < 0x80 else width_of(p, end)
+        width = plain_character(p, end, &character)
         if width == 0:
             return False
         p += width

@@ -6,7 +6,7 @@
 # is written, so that writing it needs no checks.
 
 from libc.math cimport fabs, isfinite, isnan
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 from cpython.buffer cimport PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals
@@ -17,7 +17,7 @@ from typedbytes._core cimport (
     skip_value, SkipOutcome, SKIPPED, Skipping, start_owned, start_skipping, stop_skipping, WriteBuffer, written,
 )
 from typedbytes._report.shortest cimport SHORTEST_NCHARS, shortest_text
-from typedbytes.core.byteorder cimport load_f32, load_f64, load_i16, load_i32, load_i64
+from typedbytes.core.byteorder cimport load_f32, load_f64, load_i16, load_i32, load_i64, plain_character
 from typedbytes.core.typecode cimport *
 from typedbytes.core.refs cimport ADD_DOT_0, double_text
 
@@ -285,6 +285,7 @@ cdef bint append_utf8(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except
     cdef Py_ssize_t before = written(&w.out)
     cdef const unsigned char* end = p + nbytes
     cdef const unsigned char* run
+    cdef uint32_t character
     cdef int width
     reserve(&w.out, nbytes + 2)
     w.out.cursor[0] = c'"'
@@ -304,13 +305,12 @@ cdef bint append_utf8(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except
             append_escape(w, p[0])
             p += 1
             continue
-        width = width_of(p, end)
+        width = plain_character(p, end, &character)
         if width == 0:
             w.out.cursor = w.out.start + before
             return False
-        if is_control(p, width):
-            append_code_unit(w, (p[0] & 0x1f) << 6 | p[1] & 0x3f if width == 2
-                             else (p[0] & 0xf) << 12 | (p[1] & 0x3f) << 6 | p[2] & 0x3f)
+        if is_control(character):
+            append_code_unit(w, character)
         else:
             memcpy(w.out.cursor, p, width)
             w.out.cursor += width
@@ -338,35 +338,9 @@ cdef void append_code_unit(Walk* w, int unit) noexcept:
     w.out.cursor += 6
 
 
-cdef inline bint continues(unsigned char byte) noexcept:
-    return byte & 0xc0 == 0x80
-
-
-cdef int width_of(const unsigned char* p, const unsigned char* end) noexcept:
-    # Bytes of the character that starts here, 0 when it is not UTF-8: Unicode 15, table 3-7.
-    cdef int first = p[0]
-    cdef Py_ssize_t left = end - p
-    if 0xc2 <= first < 0xe0:
-        return 2 if left >= 2 and continues(p[1]) else 0
-    if 0xe0 <= first < 0xf0:
-        if left < 3 or not continues(p[1]) or not continues(p[2]) or (first == 0xe0 and p[1] < 0xa0) \
-                or (first == 0xed and p[1] > 0x9f):
-            return 0
-        return 3
-    if 0xf0 <= first < 0xf5:
-        if left < 4 or not continues(p[1]) or not continues(p[2]) or not continues(p[3]):
-            return 0
-        return 0 if (first == 0xf0 and p[1] < 0x90) or (first == 0xf4 and p[1] > 0x8f) else 4
-    return 0
-
-
-cdef bint is_control(const unsigned char* p, int width) noexcept:
-    # Control characters of terminals, line ends of some programs, and characters that change the direction of writing:
-    # U+0080 to U+009F, U+2028 to U+202E, U+2066 to U+2069.
-    if width == 2:
-        return p[0] == 0xc2 and p[1] < 0xa0
-    return width == 3 and p[0] == 0xe2 \
-        and (p[1] == 0x80 and 0xa8 <= p[2] <= 0xae or p[1] == 0x81 and 0xa6 <= p[2] <= 0xa9)
+cdef inline bint is_control(uint32_t character) noexcept:
+    # Control characters of terminals, line ends of some programs, and characters that change the direction of writing.
+    return 0x80 <= character <= 0x9f or 0x2028 <= character <= 0x202e or 0x2066 <= character <= 0x2069
 
 
 cdef int append_base64(Walk* w, const unsigned char* p, Py_ssize_t nbytes) except -1:

@@ -50,9 +50,11 @@ cdef extern from "core/byteorder.h" nogil:
     void store_64s(unsigned char* p, Py_ssize_t stride, unsigned char code, const unsigned char* source,
                    Py_ssize_t step, Py_ssize_t n) noexcept
 
+cdef extern from "core/utf8/plain.h" nogil:
+    # Bytes of the character at p, stored in `c`; 0: there is none.
+    int plain_character(const unsigned char* p, const unsigned char* end, uint32_t* c) noexcept
+
 # Named here so that a change of them compiles what uses them.
-cdef extern from "core/utf8/plain.h":
-    pass
 cdef extern from "core/utf8/vector.h":
     pass
 cdef extern from "core/utf8/avx2.h":
