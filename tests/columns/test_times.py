@@ -185,7 +185,7 @@ def test_numbers_that_would_lose_something_are_refused_with_their_row(column, fa
     assert written([nothing], pairs=False) == b"\x09" + first + b"\xff"
     words = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1]), column)
     assert written([words[:1]], pairs=False) == first
-    with pytest.raises(tb.EncodeValueError, match=re.escape(f"{fault}, at [1]")):
+    with pytest.raises(tb.EncodeValueError, match=re.escape(f"{fault}, column 0, at [1]")):
         written([words], pairs=False)
 
 

@@ -387,61 +387,18 @@ cdef Column* import_views(const ArrowArray* array, int64_t offset, int64_t n, in
 cdef Column* import_dictionary(
         const ArrowSchema* schema, const ArrowArray* array, int64_t offset, int64_t n,
         bint structs_as_maps) except NULL:
-    # Expand to encoded values: typed bytes have no dictionaries.
-    cdef Column* c = new_column(ENCODED, -1, 0)
-    cdef Column* indices = NULL
-    cdef Column* values = NULL
+    # Typed bytes have no dictionaries: a value is written each time that it comes.
+    cdef Column* c = import_numbers(array, offset, n, <tuple>ARROW_NUMBERS[<bytes>schema.format])
+    cdef Py_ssize_t i
+    c.kind = CHOICE
+    c.code = -1
     try:
-        indices = import_numbers(array, offset, n, <tuple>ARROW_NUMBERS[<bytes>schema.format])
-        values = import_array(schema.dictionary, array.dictionary, 0, array.dictionary.length, structs_as_maps)
-        if has_nulls(values):
+        c.choices = import_array(schema.dictionary, array.dictionary, 0, array.dictionary.length, structs_as_maps)
+        if has_nulls(c.choices):
             raise EncodeTypeError("cannot write a dictionary with a null among its values")
-        values.n = array.dictionary.length
-        encode_dictionary(c, indices, values, array, offset, n)
     except BaseException:
         free_column(c)
         raise
-    finally:
-        free_column(indices)
-        free_column(values)
+    for i in range(c.choices.n):
+        c.longest_choice = max(c.longest_choice, bound_of(c.choices, i, i + 1, 0))
     return c
-
-
-cdef int encode_dictionary(Column* c, const Column* indices, const Column* values, const ArrowArray* array,
-                           int64_t offset, int64_t n) except -1:
-    cdef const unsigned char* valid = validity_of(array)
-    cdef int64_t i, index, total = 0
-    cdef unsigned char* out
-    cdef WriteState state
-    memset(&state, 0, sizeof(WriteState))
-    allocate_wide_offsets(c, n)
-    for i in range(n):
-        if is_valid_at(valid, offset + i):
-            index = index_at(indices, i)
-            if not 0 <= index < values.n:
-                raise EncodeValueError(f"dictionary index {index} is out of range: "
-                                       f"the dictionary has {values.n} values", f"[{i}]")
-            total = saturating_sum(total, bound_of(values, index, index + 1, 0))
-    if not reserve_data(c, total):
-        raise MemoryError
-    out = c.data
-    for i in range(n):
-        if is_valid_at(valid, offset + i):
-            out = store_one_value(out, values, index_at(indices, i), &state)
-            if out == NULL:
-                raise EncodeValueError(state.refusal.decode("ascii"), f"[{i}]")
-        c.wide_offsets[i + 1] = out - c.data
-    c.used = out - c.data
-    return 0
-
-
-cdef int64_t index_at(const Column* indices, int64_t i) noexcept:
-    cdef int64_t broad
-    cdef int32_t narrow
-    if indices.width == 8:
-        memcpy(&broad, indices.data + 8 * i, 8)
-        return broad
-    if indices.width == 1:
-        return <int8_t>indices.data[i]
-    memcpy(&narrow, indices.data + 4 * i, 4)
-    return narrow

@@ -4,7 +4,8 @@ cdef enum Kind:               # kinds up to DECIMAL have data of one size for ea
     FIXED                     # scalars of one width: data
     ARRAY                     # VECTORs of one arity, items of one fixed-width type: data has nitems for each value
     FIXED_BYTES               # BYTES of one length, `width`
-    CHOICE                    # scalars that are among some values: data has the number of each in `choices`, an int32
+    CHOICE                    # values that are among some: data has the number of each in `choices`, as an int32 in all
+                              # but imported columns
     DECIMAL                   # STRINGs of decimal numbers: data has them times 10**scale, as integers of `width` bytes
     VARIABLE_LENGTH           # BYTES, STRING, application codes: offsets into data
     ENCODED                   # values of any kind as their encoded bytes: offsets into data
@@ -74,6 +75,7 @@ cdef struct Column:
     Unit unit
     Typed* typed              # owned; what a class says of the column. NULL: nothing
     Column* choices           # owned; in CHOICE: the values, different from each other
+    Py_ssize_t longest_choice # in CHOICE, if the column was imported: the encoded bytes of a value, at most
     Py_ssize_t nitems         # in ARRAY: items of each value
     bint wanted               # its values are stored; if not, those of a child may be
     bint has_wanted_child     # this TUPLE or STRUCT has a child that is wanted by itself

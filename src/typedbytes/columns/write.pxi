@@ -13,6 +13,7 @@ cdef struct WriteState:
 
 
 cdef const char* TOO_LONG = "a value is longer than 2^31-1"
+cdef const char* NO_CHOICE = "a dictionary index is out of range"
 cdef const char* BEYOND_LONG = "int does not fit a LONG of 64 bits"
 
 
@@ -49,7 +50,7 @@ cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_
     if c.kind == FIXED_BYTES:
         return saturating_sum(total, saturating_product(n, 5 + c.width))
     if c.kind == CHOICE:
-        return saturating_sum(total, saturating_product(n, longest_choice(c)))
+        return saturating_sum(total, saturating_product(n, longest_choice_of(c)))
     if c.kind == UNKNOWN or n == 0:
         return total
     if has_children_per_value(c):
@@ -71,9 +72,11 @@ cdef Py_ssize_t bound_of(const Column* c, Py_ssize_t first, Py_ssize_t last, Py_
     return total
 
 
-cdef Py_ssize_t longest_choice(const Column* c) noexcept nogil:
+cdef Py_ssize_t longest_choice_of(const Column* c) noexcept nogil:
     cdef Py_ssize_t i
     cdef Py_ssize_t nbytes = 4
+    if c.code == -1:
+        return c.longest_choice
     for i in range(c.choices.n if c.code == STRING else 0):
         nbytes = max(nbytes, c.choices.offsets[i + 1] - c.choices.offsets[i])
     return 5 + nbytes
@@ -163,7 +166,7 @@ cdef unsigned char* store_one_value(unsigned char* out, const Column* c, Py_ssiz
         memcpy(store_head(out, BYTES, c.width), c.data + i * c.width, c.width)
         return out + 5 + c.width
     if c.kind == CHOICE:
-        return store_one_value(out, c.choices, (<const int32_t*>c.data)[i], state)
+        return store_choice(out, c, i, state)
     if c.kind == ENCODED:
         return store_encoded(out, c, i)
     start = offset_at(c, i)
@@ -186,6 +189,22 @@ cdef unsigned char* store_one_value(unsigned char* out, const Column* c, Py_ssiz
         out[0] = MARKER
         out += 1
     return out
+
+
+cdef unsigned char* store_choice(unsigned char* out, const Column* c, Py_ssize_t i, WriteState* state) noexcept nogil:
+    # An imported index has 1, 4 or 8 bytes.
+    cdef int64_t index
+    cdef int32_t narrow
+    if c.width == 4:
+        memcpy(&narrow, c.data + 4 * i, 4)
+        index = narrow
+    elif c.width == 8:
+        memcpy(&index, c.data + 8 * i, 8)
+    else:
+        index = <int8_t>c.data[i]
+    if not 0 <= index < c.choices.n:
+        return refuse(state, c, NO_CHOICE)
+    return store_one_value(out, c.choices, index, state)
 
 
 cdef unsigned char* store_struct(unsigned char* out, const Column* c, Py_ssize_t i, WriteState* state) noexcept nogil:
@@ -344,7 +363,7 @@ cdef int raise_refused(WriteState* state, const Column* c, Py_ssize_t row, Py_ss
 cdef bint find_part(const Column* c, const Column* wanted, list steps) except -1:
     # Find the path to a part of each value; one to items of LISTs and MAPs ends before them.
     cdef Py_ssize_t i
-    if c == wanted:
+    if c == wanted or (c.choices != NULL and find_part(c.choices, wanted, steps)):
         return True
     for i in range(c.nchildren):
         if has_children_per_value(c):
