@@ -366,6 +366,61 @@ def test_what_cannot_be_a_ring_is_refused():
             first._start(bytearray(8192), bytes(8192), 0, None, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "error"), [({"spin": "x"}, TypeError), ({"spin": 2}, ValueError), ({"sock": 0}, TypeError)]
+)
+def test_what_a_caller_gets_wrong_leaves_the_offer(wrong, error):
+    with socket_pair() as (ours, theirs):
+
+        def accept():
+            with pytest.raises(error):
+                SharedRing.accept(**{"sock": theirs, **wrong})
+            SharedRing.accept(theirs).close()
+
+        with started(accept), SharedRing(ours) as ring:
+            assert ring.readinto(bytearray(1)) == 0
+            with pytest.raises(RuntimeError, match="again"):
+                ring.__init__(ours)
+        with pytest.raises(error):
+            SharedRing(**{"sock": ours, **wrong})
+
+
+@pytest.mark.parametrize("kind", ["bytes", "message"])
+def test_a_signal_handler_cannot_write_inside_what_is_written(kind):
+    got = bytearray()
+    large, main, is_written = b"A" * 5_000_000, threading.get_ident(), threading.Event()
+
+    def write(ring, data):
+        return ring.write(data) if kind == "bytes" else BlockWriter(ring, "native").write([data])
+
+    def handle(number, frame):
+        with contextlib.suppress(RuntimeError):
+            write(first, b"B" * 10)
+
+    def interrupt():
+        while not is_written.wait(0.0002):
+            signal.pthread_kill(main, signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, handle)
+    try:
+        with rings(65536) as (first, second), contextlib.ExitStack() as stack:
+
+            def read():
+                buffer, count = bytearray(16384), 0
+                while count < len(large):
+                    piece = buffer[: second.readinto(buffer)]
+                    count += piece.count(b"A")
+                    got.extend(piece)
+
+            stack.enter_context(started(read))
+            stack.enter_context(started(interrupt))
+            stack.callback(is_written.set)
+            write(first, large)
+        assert large in got
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
 def test_one_processor_never_spins(monkeypatch):
     spins = []
 

@@ -59,6 +59,9 @@ class SharedRing(Ring):
     _is_socket_unused = True  # after an exception: messages can go on over the socket
 
     def __init__(self, sock: socket.socket, capacity: int = 262144, spin: float = 50e-6) -> None:
+        if not self.closed:
+            raise RuntimeError("a ring cannot be initialised again")
+        _check(sock, spin)
         self._offer(sock, BlockReader(sock, "native"), BlockWriter(sock, "native"), capacity, spin)
 
     @classmethod
@@ -67,6 +70,7 @@ class SharedRing(Ring):
 
         Raises BlockError for memory that the other side could remove, or that cannot be opened; the other side is told.
         """
+        _check(sock, spin)
         reader, writer = BlockReader(sock, "native"), BlockWriter(sock, "native")
         self = cls.__new__(cls)
         self._accept(sock, reader, writer, expect_message(reader, "ring", str, str, int), spin)
@@ -74,7 +78,6 @@ class SharedRing(Ring):
 
     def _offer(self, sock, reader, writer, capacity, spin):
         _check_capacity(capacity)
-        self._check(sock, spin)
         nbytes = _HEAD_SIZE + capacity
         with make_memory(nbytes) as (mine, path), make_peer_memory(nbytes) as (lent, lent_path):
             try:
@@ -99,7 +102,6 @@ class SharedRing(Ring):
         path, lent_path, capacity = offer
         mine = theirs = None
         try:
-            self._check(sock, spin)
             _check_capacity(capacity)
             theirs = map_memory(path, _HEAD_SIZE + capacity)
             mine = map_peer_memory(lent_path, _HEAD_SIZE + capacity)
@@ -133,17 +135,20 @@ class SharedRing(Ring):
             theirs.close()
             raise
 
-    def _check(self, sock, spin):
-        if not RING_IS_SUPPORTED:
-            raise OSError("a SharedRing needs a 64-bit processor")
-        if sock.gettimeout() == 0.0:
-            raise ValueError("the socket must block: socket.setblocking(True), or a timeout")
-        if not 0 <= spin <= 1:
-            raise ValueError(f"spin is 0..1 seconds, not {spin}")
-
     def _unmap(self):
         self._mine.close()
         self._theirs.close()
+
+
+def _check(sock, spin):
+    if not RING_IS_SUPPORTED:
+        raise OSError("a SharedRing needs a 64-bit processor")
+    if not hasattr(sock, "gettimeout"):
+        raise TypeError(f"a SharedRing needs a socket, not {type(sock).__name__}")
+    if sock.gettimeout() == 0.0:
+        raise ValueError("the socket must block: socket.setblocking(True), or a timeout")
+    if not 0 <= spin <= 1:
+        raise ValueError(f"spin is 0..1 seconds, not {spin}")
 
 
 def _check_capacity(capacity):

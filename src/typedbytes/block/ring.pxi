@@ -112,14 +112,11 @@ cdef class Ring(OpenWriter):
             self.leave(&self.reading)
 
     cdef Py_ssize_t write_some(self, const unsigned char* p, Py_ssize_t nbytes) except -1:
-        self.enter(&self.writing)
-        try:
-            if ring_get(&self.ring.ended) or (not ring_ready(&self.ring, False)
-                                              and not self.await_ready(&self.ring.writing, False)):
-                raise_errno(EPIPE)
-            return ring_write(&self.ring, p, nbytes)
-        finally:
-            self.leave(&self.writing)
+        # Of a message whose writer has entered: between its pieces, signal handlers run.
+        if ring_get(&self.ring.ended) or (not ring_ready(&self.ring, False)
+                                          and not self.await_ready(&self.ring.writing, False)):
+            raise_errno(EPIPE)
+        return ring_write(&self.ring, p, nbytes)
 
     # ---- waiting
 
@@ -213,10 +210,14 @@ cdef class Ring(OpenWriter):
         cdef Py_ssize_t nwritten = 0
         contiguous = get_view(data, &view)
         try:
-            while nwritten < view.len:
-                nwritten += self.write_some(<const unsigned char*>view.buf + nwritten, view.len - nwritten)
-                if nwritten < view.len:
-                    PyErr_CheckSignals()
+            self.enter(&self.writing)
+            try:
+                while nwritten < view.len:
+                    nwritten += self.write_some(<const unsigned char*>view.buf + nwritten, view.len - nwritten)
+                    if nwritten < view.len:
+                        PyErr_CheckSignals()
+            finally:
+                self.leave(&self.writing)
             return nwritten
         finally:
             PyBuffer_Release(&view)
@@ -304,16 +305,20 @@ cdef class RingSink(Sink):
     cdef int send(self, iovec* pieces, Py_ssize_t npieces) except -1:
         cdef Ring ring = <Ring>self.target
         cdef Py_ssize_t ntaken
-        while npieces:
-            ntaken = ring.write_some(<const unsigned char*>pieces.iov_base, pieces.iov_len)
-            self.sent += ntaken
-            pieces.iov_base = <char*>pieces.iov_base + ntaken
-            pieces.iov_len -= ntaken
-            if pieces.iov_len == 0:
-                pieces += 1
-                npieces -= 1
-            if npieces:
-                self.check_signals()
+        ring.enter(&ring.writing)
+        try:
+            while npieces:
+                ntaken = ring.write_some(<const unsigned char*>pieces.iov_base, pieces.iov_len)
+                self.sent += ntaken
+                pieces.iov_base = <char*>pieces.iov_base + ntaken
+                pieces.iov_len -= ntaken
+                if pieces.iov_len == 0:
+                    pieces += 1
+                    npieces -= 1
+                if npieces:
+                    self.check_signals()
+        finally:
+            ring.leave(&ring.writing)
         return 0
 
 

@@ -25,6 +25,8 @@ cdef object borrow_buffer(object value, Value* v):
     # Contiguous bytes are BYTES, everything else is an array with its elements and shape; a memoryview has at most
     # MAX_DIMENSIONS.
     cdef Py_buffer* view
+    if is_numpy_time(value):
+        raise EncodeTypeError(f"cannot encode an object of type {type(value).__name__}: its unit would be lost")
     try:
         memory = memoryview(value)
     except (BufferError, ValueError) as error:
@@ -51,6 +53,10 @@ cdef bint is_array(object value):
     # Neither module is imported: if it is not loaded, there are no such objects.
     return isinstance(value, (getattr(sys.modules.get("array"), "array", ()),
                               getattr(sys.modules.get("numpy"), "ndarray", ())))
+
+
+cdef bint is_numpy_time(object value):
+    return isinstance(value, getattr(sys.modules.get("numpy"), "generic", ())) and value.dtype.kind in "mM"
 
 
 cdef bint is_numpy_number(object value):
