@@ -3,6 +3,7 @@
 import io
 import random
 
+import pyarrow
 import pytest
 from hypothesis import given, strategies as st
 
@@ -123,6 +124,19 @@ def test_columns_with_nulls_are_widened(values, schema):
     (batch,) = columns.read(data, pairs=False, on_mismatch="widen")
     assert batch.schema == {"value": schema}
     assert tb.Decoder().decode_all(written(batch, pairs=False)) == values
+
+
+@pytest.mark.parametrize("nulls", [0, 1, 1000])
+def test_a_wide_struct_may_be_null(nulls):
+    """Its nulls share the memory of missing fields, which ends a batch."""
+    wide = {f"field {number}": number for number in range(60)}
+    data = tb.dumps(None) * nulls + tb.dumps(wide) + tb.dumps(None)
+    (batch,) = columns.read(data, pairs=False)
+    assert pyarrow.record_batch(batch).column(0).to_pylist() == [None] * nulls + [wide, None]
+    assert written(batch, pairs=False) == data
+    data = tb.dumps(wide) + tb.dumps(None) * 100_000
+    batches = list(columns.read(data, batch_rows=10**6, pairs=False))
+    assert sum(map(len, batches)) == 100_001 and max(batch.nbytes for batch in batches) < 20 << 20
 
 
 @pytest.mark.parametrize("value", [{None: 1}, {1: 2, None: 3}, (1, None)])

@@ -633,6 +633,16 @@ def test_a_part_of_a_record_of_several_types_is_refused_after_a_split():
         next(found)
 
 
+def test_a_later_record_without_a_part_is_refused_where_it_is():
+    data = tb.Encoder().encode_all([{"a": 1, "b": 2}, "x", {"a": 5}])
+    found = columns.read(data, columns=["value.a"], pairs=False, on_mismatch="split")
+    assert next(found).column(0).tolist() == [1]
+    with pytest.raises(columns.MismatchError, match="no part 'a' to use as a column .* at offset 27, record 1"):
+        next(found)
+    with pytest.raises(LookupError, match="no part 'b'"):
+        next(columns.read(tb.dumps("x"), columns=["value.b"], pairs=False, on_mismatch="split"))
+
+
 def test_a_valid_record_that_is_refused_is_located_at_its_start():
     reader = columns.read(pairs_of((1, 2), (3, 4)), 1)
     next(reader)

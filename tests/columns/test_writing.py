@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 import typedbytes as tb
 from support.column_pairs import pairs_of, read_one, written
 from support.subprocess_runs import run_fresh
-from typedbytes import columns
+from typedbytes import columns, sequencefile
 from typedbytes.columns import _native
 
 pytestmark = [pytest.mark.newest_python, pytest.mark.lowest]
@@ -189,6 +189,9 @@ def test_nulls_among_objects():
     assert written([["a", None]], pairs=False, nulls="value", null_value=-1) == tb.Encoder().encode_all(["a", -1])
     with pytest.raises(ValueError, match="nulls"):
         written([["a"]], pairs=False, nulls="drop")
+    with sequencefile.open(io.BytesIO(), "w", key_class="Text", value_class="LongWritable") as writer:
+        with pytest.raises(ValueError, match="a type code that SequenceFiles do not have"):
+            columns.write(writer, {"key": ["a"], "value": [None]}, nulls="hive")
 
 
 def test_batches_are_written_as_they_were_read():

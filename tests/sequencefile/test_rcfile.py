@@ -166,6 +166,14 @@ def test_text_that_is_not_a_value_is_null_and_binary_cells_are_not_text(kind, ce
         assert len(rows_of(data, schema=[kind])) == len(cells)
 
 
+@pytest.mark.parametrize("kind", ["long", "string", "decimal<38, 2>"])
+def test_a_wide_struct_may_be_null(kind):
+    schema = {"c": f"struct<{', '.join(f'a{number}: {kind}' for number in range(60))}>"}
+    full = b"\x02".join(b"%d" % number for number in range(60))
+    rows = rows_of(header(1) + group([[full, b"\\N", full]]), schema=schema)
+    assert rows[1] == {"c": None} and rows[0] == rows[2] and len(rows[0]["c"]) == 60
+
+
 def test_only_the_first_cells_of_the_first_group_say_what_all_are():
     number = [b"\x01"]
     assert len(rows_of(header(1) + group([[b"12"]]) + group([number]), schema=["int"])) == 2
@@ -238,6 +246,7 @@ def test_other_files_are_not_read_with_rcfiles(first, tmp_path):
     [
         ({"serde": "orc"}, 'serde must be "text" or "binary"'),
         ({"type": int}, "the columns of an RCFile have a schema"),
+        ({"on_mismatch": "split"}, "infers types anew, and those of an RCFile are given"),
         ({"schema": "long"}, "schema must be a list of types"),
         ({"schema": {0: "long"}}, "the columns of a schema have names"),
         ({"schema": ["raw"]}, "no column of this type: raw"),

@@ -77,13 +77,15 @@ class BatchReader(_core.RecordIterator, Exports):
         if files:
             files = _sources.from_first_with_bytes(files)
         kind = _sources.kind_of(source if files is None else next(iter(files), None))
-        rows: Any = None  # of RCFiles
+        rows: Any = None
         self._typed: Any = None  # the columns of a class
         names: tuple[str, ...] = ("row",)
         types = visible = paths = convert = None
         if kind == "rcfile":
             if not type is key_type is value_type is classes is None:
                 raise ValueError("the columns of an RCFile have a schema, not a type or classes")
+            if on_mismatch == "split":
+                raise ValueError('on_mismatch="split" infers types anew, and those of an RCFile are given')
             from typedbytes.columns import _rcfile
 
             rows = _rcfile.RowColumns(schema, columns, serde, max_depth)
@@ -103,6 +105,7 @@ class BatchReader(_core.RecordIterator, Exports):
             visible, paths = typed.projection(columns)
         structure: dict[str, Any] = {"dialect": dialect, "max_depth": max_depth}
         options = {**structure, **_wanted.options_of_text(text)}
+        self._rows = rows  # of RCFiles
         self._ahead = BlocksAhead(threads)
         self._open(source, files, kind, rows, pairs, options, self._typed and self._typed.options, self._ahead, classes)
         try:
@@ -356,6 +359,10 @@ class BatchReader(_core.RecordIterator, Exports):
             self._nused, n = assembly.append(view, nbytes)
         except LimitError as error:
             raise LimitError(error.message, self._start, None, "", self._reader.record) from None
+        except LookupError as error:  # "split" infers types anew, and the caller's columns are not in the record
+            if self._reader.record:
+                raise MismatchError(str(error), self._start, None, "", self._reader.record) from None
+            raise
         self._nused += nbytes
         return self._nused, nrecords + n
 
@@ -371,8 +378,11 @@ class BatchReader(_core.RecordIterator, Exports):
                 record = self._reader.record
                 self._reader.read()
                 raise self._typed.mismatch(builder, offset, record)
-            hint = ' (on_mismatch="widen" or "split" continues)' if self._assembly.policy == "error" else ""
-            message = f"{found} in column {name!r}, which holds {expected}{hint},"
+            ways, column = '"widen" or "split"', f"column {name!r}"
+            if self._rows is not None:
+                ways, column = '"widen"', "its column"  # which the path of the error names
+            hint = f" (on_mismatch={ways} continues)" if self._assembly.policy == "error" else ""
+            message = f"{found} in {column}, which holds {expected}{hint},"
             error = MismatchError(message, offset, builder.code, builder.path, self._reader.record)
             error.option, error.hint = "on_mismatch", hint
             raise error

@@ -71,6 +71,8 @@ def write(
     if is_sequence_writer(sink):
         if not pairs:
             raise TypeError("a SequenceFile has pairs: pairs=False needs another sink")
+        if nulls == "hive":
+            raise ValueError('nulls="hive" is a type code that SequenceFiles do not have: pass nulls="value"')
         return _write(lambda data, nrows: sink.write_typed(data), chain(first, pieces))
     with Writer(sink) as writer:
         return _write(writer.__write_encoded__, chain(first, pieces))

@@ -484,8 +484,8 @@ cdef class Builder:
             self.w.skipping.depth = self.w.skipping.tail = 0
         # All rows so far are null, and each takes null_size() in the new type: 8000 bytes in an ARRAY of 1000 DOUBLEs,
         # for 1 or 9 bytes of input. append_value() does not accept such a null after the first value, so it is refused
-        # before it too. Missing fields have a limit of their own.
-        if null_size(found) > MAX_NULL_NBYTES and c.n and not is_missing:
+        # before it too. Missing fields and STRUCTs have a limit of their own.
+        if null_size(found) > MAX_NULL_NBYTES and c.n and not is_missing and found.kind != STRUCT:
             free_column(found)
             return self.refuse(c)
         if count_missing(&self.w, null_size(found) * c.n if is_missing or found.kind == STRUCT else 0) != APPENDED:

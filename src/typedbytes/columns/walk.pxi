@@ -16,7 +16,9 @@ cdef enum Outcome:
     NO_MEMORY
 
 cdef enum:
-    MAX_NULL_NBYTES = 128     # bytes that a null may take in a column and its children; encoded it has 1, 9 or 42
+    # Bytes that a null may take in a column and its children; encoded it has 1, 9 or 42. Nulls of STRUCTs and of typed
+    # columns may take more: they are counted as missing fields are.
+    MAX_NULL_NBYTES = 128
 
 cdef enum Fault:
     NO_FAULT
@@ -148,9 +150,11 @@ cdef Outcome append_value(Walk* w, Column* c) noexcept nogil:
             null = encoded_null(w.null, w.p, w.end)
         if null != NULL:
             nbytes = null_size(c)
-            if nbytes > MAX_NULL_NBYTES and c.typed != NULL and count_missing(w, nbytes) != APPENDED:
-                return COLUMN_FULL
-            if nbytes <= MAX_NULL_NBYTES or c.typed != NULL:
+            if nbytes > MAX_NULL_NBYTES and (c.typed != NULL or c.kind == STRUCT):
+                if count_missing(w, nbytes) != APPENDED:
+                    return COLUMN_FULL
+                nbytes = 0    # it has been counted
+            if nbytes <= MAX_NULL_NBYTES:
                 w.p += null.nbytes
                 return append_null(c, null)
         if c.is_map_value and w.widens and c.kind != UNKNOWN and not widens_within(c, w.p[0]):
