@@ -103,6 +103,16 @@ def test_a_subclass_is_written_as_what_the_type_says():
 
     assert tb.dumps(More(1), type=Plain) == tb.dumps({"a": 1, "b": 2})
 
+    @dataclasses.dataclass
+    class Slotted:
+        __slots__ = ("a",)
+        a: int
+
+    class Shown(Slotted):
+        a = property(lambda self: 99, lambda self, value: None)
+
+    assert tb.dumps(Shown(1), type=Slotted) == tb.dumps({"a": 99})
+
     class Row(typing.NamedTuple):
         a: int
 
@@ -110,6 +120,21 @@ def test_a_subclass_is_written_as_what_the_type_says():
         pass
 
     assert tb.dumps(Odd(1), type=Row) == tb.dumps((1,))
+
+
+def test_a_flag_of_several_members_has_no_name():
+    """Python 3.11 calls it A|B, which no member is called."""
+
+    class Bits(enum.Flag):
+        A = 1
+        B = 2
+        C = 1
+
+    named = Annotated[Bits, records.Name]
+    assert tb.dumps([Bits.A, Bits.C], type=list[named]) == tb.dumps(["A", "A"])
+    with pytest.raises(tb.EncodeValueError, match="has no name"):
+        tb.dumps(Bits.A | Bits.B, type=named)
+    assert tb.loads(tb.dumps(Bits.A, type=Bits), type=Bits) is Bits.A
 
 
 @pytest.mark.parametrize("form", [(), (records.Text,), (records.Seconds,), (records.Milliseconds,)])

@@ -162,6 +162,8 @@ WRITTEN = [
     (dict[str, int], {"k": None}, 'expected int, found None, at ["k"]'),
     (dict[str, int], {1: 1}, "expected str, found int 1, at .key(0)"),
     (tuple[int, int], (1,), "tuple: expected 2 items, found 1"),
+    (Annotated[Visit, records.Map], tuple.__new__(Visit, (1,)), "Visit: expected 4 items, found 1"),
+    (Annotated[Visit, records.Map], tuple.__new__(Visit, ("a", AT, 1, None, 2)), "Visit: expected 4 items, found 5"),
     (Page, Page("x", [Visit("a", 5)]), "expected datetime, found int 5, at .visits[0].at"),
     (Page, {"url": "x"}, "expected Page, found dict"),
     (Movie, {"year": 1}, 'Movie: unknown field "year"'),

@@ -753,6 +753,19 @@ class NoMembers(enum.Enum):
     pass
 
 
+@dataclasses.dataclass
+class ItsOwnName:
+    kind: "kind" = "kind"  # noqa: F821
+
+
+ONE_NAME, OTHER_NAME = "OTHER_NAME", "ONE_NAME"
+
+
+@dataclasses.dataclass
+class InACircle:
+    a: "ONE_NAME"
+
+
 class Text(str):
     """A subclass of str, of which decoding would make no instance."""
 
@@ -771,6 +784,8 @@ REFUSED = [
     ("Visit", "'Visit' is only a name: give the class itself"),
     (list["Visit"], "'Visit' is only a name: give the class itself"),
     (dataclass_of(a="Nowhere"), ": name 'Nowhere' is not defined"),
+    (ItsOwnName, "ItsOwnName.kind: 'kind' stands for itself"),
+    (InACircle, "InACircle.a: 'ONE_NAME' stands for itself"),
     (dataclass_of(a="int[5"), "Page.a: 'int[5' cannot be resolved: "),
     (Annotated[str, records.UTC], "UTC says nothing of str"),
     (dataclass_of(a=Annotated[Optional[str], tb.Byte]), "Page.a: Byte says nothing of str | None"),

@@ -60,9 +60,7 @@ class Hints:
     def annotation(self, name: str) -> Any:
         """Return the annotation of a field, which is not a string any more; Any where there is none."""
         annotation, scope = self.found.get(name, (typing.Any, None))
-        while scope is not None and isinstance(annotation, (str, typing.ForwardRef)):
-            annotation = scope.evaluate(annotation)
-        return annotation
+        return annotation if scope is None else scope.without_text(annotation)
 
     def node(self, name: str, annotation: Any = None) -> Node:
         """Return the node of a field, of its annotation or of the one that is given instead."""
@@ -81,7 +79,7 @@ class Hints:
         extras: list[Any] = []
         while True:
             if isinstance(annotation, (str, typing.ForwardRef)):
-                annotation = self.found[name][1].evaluate(annotation)
+                annotation = self.found[name][1].without_text(annotation)
             origin = typing.get_origin(annotation)
             if origin is typing.Annotated:
                 extras += annotation.__metadata__

@@ -51,6 +51,16 @@ class Scope:
         self.types: Mapping[Any, Node] = {} if types is None else types
         self.names = _Names(owner, self.types)
 
+    def without_text(self, annotation: Any) -> Any:
+        """Return an annotation, or what it stands for if it is a string or a ForwardRef."""
+        seen = set()
+        while isinstance(annotation, (str, typing.ForwardRef)):
+            if annotation in seen:
+                raise Refused(f"{annotation!r} stands for itself")
+            seen.add(annotation)
+            annotation = self.evaluate(annotation)
+        return annotation
+
     def evaluate(self, reference: Any) -> Any:
         """Return what a string or a ForwardRef stands for; raise Refused where that cannot be found."""
         text = reference if isinstance(reference, str) else reference.__forward_arg__

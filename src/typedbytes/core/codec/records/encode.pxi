@@ -169,7 +169,7 @@ cdef int encode_number_as_float(Encoding* e, const TypeNode* node, object number
 cdef int encode_member(Encoding* e, const TypeNode* node, object member) except -1:
     if node.by_name:
         name = member._name_
-        if type(name) is not str:
+        if type(name) is not str or name not in type(member)._member_map_:    # a Flag of several members
             return raise_encode_value(e, f"{node_text(node)} {member!r:.80} has no name")
         return encode_str(e, <PyObject*>name)
     value = member._value_

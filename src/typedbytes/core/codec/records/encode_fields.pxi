@@ -15,19 +15,23 @@ cdef bint is_instance_of(const RecordType* record, PyObject* obj) noexcept:
 
 
 cdef inline int encode_instance(Encoding* e, const RecordType* record, PyObject* obj) except -1:
+    if unlikely(record.is_tuple and PyTuple_GET_SIZE(obj) != record.nfields):
+        raise EncodeTypeError(f"{<str>record.name}: expected {count_text(record.nfields, record.nfields)}, "
+                              f"found {PyTuple_GET_SIZE(obj)}", path_of(e.frame))
     if record.form == VECTOR_FORM:
         return encode_as_vector(e, record, obj)
     return encode_as_map(e, record, obj)
 
 
-cdef inline const Py_ssize_t* slots_of(const RecordType* record) noexcept:
-    return record.offsets if record.reads_slots else NULL
+cdef inline const Py_ssize_t* slots_of(const RecordType* record, PyObject* obj) noexcept:
+    # NULL: values are not taken from slots; a subclass may have a property in place of one.
+    return record.offsets if record.reads_slots and Py_TYPE(obj) == record.cls else NULL
 
 
 cdef inline PyObject* field_at(const RecordType* record, const Py_ssize_t* slots, PyObject* obj,
                                Py_ssize_t i) noexcept:
-    # Borrowed; NULL: to be looked up. `slots` is slots_of(record), which a loop over fields reads once: each byte that
-    # is written may be a part of the record for all that the compiler knows.
+    # Borrowed; NULL: to be looked up. `slots` is slots_of(record, obj), which a loop over fields reads once: each byte
+    # that is written may be a part of the record for all that the compiler knows.
     if slots != NULL:
         return slot_at(obj, slots[i])[0]
     if record.is_tuple:
@@ -45,7 +49,7 @@ cdef bint encode_held_field(Encoding* e, const RecordType* record, PyObject* obj
         if held is NOTHING:
             return False
     else:
-        value = field_at(record, slots_of(record), obj, i)
+        value = field_at(record, slots_of(record, obj), obj, i)
         held = attribute_of_field(e, record, obj, i) if value == NULL else <object>value
     if record.form == MAP_FORM:
         if is_omitted(e, record, i, <PyObject*>held):
@@ -70,7 +74,7 @@ cdef int encode_as_map(Encoding* e, const RecordType* record, PyObject* obj) exc
     cdef Py_ssize_t nfields = record.nfields
     cdef Py_ssize_t nwritten = record.norder
     cdef const Py_ssize_t* order = record.sorted_order if e.sort_keys else record.order
-    cdef const Py_ssize_t* slots = slots_of(record)
+    cdef const Py_ssize_t* slots = slots_of(record, obj)
     cdef TypeNode** nodes = record.nodes
     cdef PyObject** absents = record.absents
     cdef const EncodedName* names = record.keys.names
@@ -153,13 +157,10 @@ cdef int check_keys(Encoding* e, const RecordType* record, PyObject* obj, Py_ssi
 cdef int encode_as_vector(Encoding* e, const RecordType* record, PyObject* obj) except -1:
     cdef PathFrame frame
     cdef Py_ssize_t i
-    cdef const Py_ssize_t* slots = slots_of(record)
+    cdef const Py_ssize_t* slots = slots_of(record, obj)
     cdef TypeNode** nodes = record.nodes
     cdef PyObject* value
     kept = <object>obj
-    if record.is_tuple and PyTuple_GET_SIZE(obj) != record.nfields:
-        raise EncodeTypeError(f"{<str>record.name}: expected {count_text(record.nfields, record.nfields)}, "
-                              f"found {PyTuple_GET_SIZE(obj)}", path_of(e.frame))
     open_counted(e, &frame, VECTOR, record.nfields + (record.tag_key != NULL))
     frame.key = <PyObject*>record
     frame.role = FIELD
