@@ -218,8 +218,16 @@ def test_values_without_a_type_in_legacy_layouts(wire, name):
 
 @pytest.mark.parametrize(
     "value",
-    [object(), numpy.longdouble(1), numpy.zeros(2, "c8"), numpy.zeros(2, ">i4"), numpy.array([None]), [object()],
-     numpy.datetime64("2020"), numpy.timedelta64(5, "s")],
+    [
+        object(),
+        numpy.longdouble(1),
+        numpy.zeros(2, "c8"),
+        numpy.zeros(2, ">i4"),
+        numpy.array([None]),
+        [object()],
+        numpy.datetime64("2020"),
+        numpy.timedelta64(5, "s"),
+    ],
     ids=["object", "longdouble", "complex64", "big_endian", "objects", "list", "datetime64", "timedelta64"],
 )
 def test_values_without_a_type_in_native_messages(value):

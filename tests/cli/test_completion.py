@@ -30,7 +30,8 @@ def test_completion_for_bash(tmp_path):
     assert completed("typedbytes", "cat", "typed") == ["typedbytes"]
     assert completed("typedbytes", "block", "e") == ["encode", "echo"]
     assert completed("typedbytes", "completion", "--o") == ["--output"]
-    assert completed("typedbytes", "grep", "typed") == []
+    assert completed("typedbytes", "grep", "typed") == completed("typedbytes", "grep", "-e", "typed") == []
+    assert completed("typedbytes", "grep", "-e", "x", "typed") == ["typedbytes"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

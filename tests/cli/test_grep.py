@@ -41,6 +41,30 @@ def test_grep():
     assert "--in" in bad(64, "grep", "--in", "key", "x", stdin=data)[1]
 
 
+@pytest.mark.parametrize("pattern", ["-foo", "-v", "-3", "--count", "-e", "-x=1", "=", "=x", "foo", ""])
+def test_a_pattern_that_begins_with_a_dash(file, pattern):
+    """Given by -e, it is any text; all other words are files then, and so are those after --."""
+    path, other = file(tb.dumps(f"a{pattern}b") + TWO), file(ONE + tb.dumps(pattern), "foo")
+    expected = tb.dumps(f"a{pattern}b") + (b"" if pattern else TWO + ONE) + tb.dumps(pattern)
+    for words in (["-e", pattern, path, other], [path, "-e", pattern, "--", other], [path, other, f"-e={pattern}"]):
+        assert good("grep", *words) == expected
+    assert good("grep", f"-e{pattern}" if pattern[:1] not in ("=", "") else "-e=" + pattern, path, other) == expected
+    assert good("grep", "-e", pattern, stdin=tb.dumps(pattern)) == tb.dumps(pattern)
+    if pattern[:1] == "-":
+        assert good("grep", "--", pattern, path, other) == expected
+
+
+def test_one_pattern_is_needed(file):
+    path = file(ONE)
+    said = "the following arguments are required: PATTERN (see typedbytes grep --help)"
+    for words in ([], ["-c"], ["--"]):
+        assert bad(64, "grep", *words)[1] == said
+    said = "argument -e: give it once: 'a|b' matches what either pattern does (see typedbytes grep --help)"
+    assert bad(64, "grep", "-e", "a", "-e", "b", path)[1] == said
+    assert "argument -e: expected one argument" in bad(64, "grep", path, "-e")[1]
+    assert "argument PATTERN: " in bad(64, "grep", "-e", "-(", path)[1]
+
+
 def test_grep_counts(file):
     first, second = file(PAIR_STREAM), file(PAIR_STREAM, "b.tb")
     assert good("grep", "-c", "--pairs", "key 3", first, second) == b"28\n"

@@ -211,3 +211,22 @@ def test_a_sequencefile_is_never_compressed_by_its_name(tmp_path):
     path = tmp_path / "part.gz"
     good("loadtb", path, stdin=PAIRS)
     assert path.read_bytes()[:3] == b"SEQ"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["submit", "--dry-run", "--mapper", "cat", "--reducer", "cat", "x", "-o", "y"],
+        ["to-json", "--values", "--type", "builtins:str", "IN"],
+        ["run", "job.py", "in.txt", "-o", "out", "-q"],
+        ["run", "--mapper", "cat", "--inline", "-q", "IN"],
+    ],
+)
+def test_a_current_folder_that_is_gone(tmp_path, words):
+    (tmp_path / "in.tb").write_bytes(tb.dumps("hi"))
+    words = [str(tmp_path / "in.tb") if word == "IN" else word for word in words]
+    command = ["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', "sh", *COMMAND, *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, cwd=tmp_path)
+    *notes, said = done.stderr.splitlines()
+    assert said == f"typedbytes {words[0]}: the current folder does not exist any more: change to another one"
+    assert (done.returncode, done.stdout) == (74, "") and all(each.startswith("typedbytes submit: ") for each in notes)

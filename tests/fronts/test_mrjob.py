@@ -167,6 +167,73 @@ def test_options_of_mrjob_conf(tmp_path):
     assert output == b'"!"\t["file", "class"]\n'
 
 
+def test_null_in_mrjob_conf_unsets_an_option(tmp_path):
+    """In the file itself, or one of a file that it includes."""
+    body = """
+    def mapper(self, _, line):
+        from mrjob.compat import jobconf_from_env
+        import os
+        yield None, [os.environ.get("MARK"), os.environ.get("OTHER"), jobconf_from_env("my.own"), self.beside()]
+
+    def beside(self):
+        import os
+        return sorted(set(os.listdir()) & {"a", "b"})
+    """
+    script = written(tmp_path, body, a="", b="")
+    own = {"cmdenv": {"MARK": "!", "OTHER": "?"}, "jobconf": {"my.own": "x"}, "upload_files": "a", "label": "x"}
+    (tmp_path / "base.conf").write_text(json.dumps({"runners": {"inline": own, "local": None}}))
+    own = {"cmdenv": {"MARK": None, "NONE": None}, "jobconf": {"my.own": None}, "upload_files": ["b"], "label": 5}
+    conf = {"include": "base.conf", "runners": {"inline": {**own, "libjars": None, "setup": None}}}
+    (tmp_path / "mrjob.conf").write_text(json.dumps(conf))
+    output, _ = run_front(tmp_path, script, "in", "-q", "-c", "mrjob.conf")
+    assert output == b'null\t[null, "?", null, ["a", "b"]]\n' * 3
+
+
+@pytest.mark.parametrize("data, said", [
+    (b"{bad", "it is neither JSON nor YAML: "),
+    (b"a: [\x00]", "it is neither JSON nor YAML: "),
+    (b"a: !clear b", "it is neither JSON nor YAML: "),
+    (b"[" * 100_000, "it is neither JSON nor YAML: "),
+    (b"\xff\xfe", "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+    (b"[1,2]", "it must have names with values, not [1, 2]"),
+    (b'"x"', "it must have names with values, not 'x'"),
+    (b'{"runners":[1]}', "runners must have names with values, not [1]"),
+    (b'{"runners":{"inline":5}}', "runners.inline must have names with values, not 5"),
+    (b'{"runners":{"inline":{"jobconf":[1]}}}', "jobconf must have names with values, not [1]"),
+    (b'{"runners":{"inline":{"cmdenv":"A=b"}}}', "cmdenv must have names with values, not 'A=b'"),
+    (b'{"runners":{"inline":{"upload_files":[5]}}}', "upload_files must be a path or a list of them, not [5]"),
+    (b'{"include":5}', "include must be a path or a list of them, not 5"),
+])  # fmt: skip
+@pytest.mark.parametrize("include", [False, True])
+def test_what_is_wrong_with_mrjob_conf_is_said_in_one_line(tmp_path, data, said, include):
+    pytest.importorskip("yaml")
+    (tmp_path / "in").write_text("to be\n")
+    (tmp_path / "bad.conf").write_bytes(data)
+    (tmp_path / "mrjob.conf").write_text('{"include": ["bad.conf"]}')
+    conf = "mrjob.conf" if include else "bad.conf"
+    output, found = run_front(tmp_path, HERE / "scripts" / "mr_words.py", "in", "-c", conf, code=1)
+    path = tmp_path / "bad.conf" if include else "bad.conf"
+    assert output == b"" and found.count("\n") == 1
+    assert found.startswith(f"the configuration {path} cannot be read: {said}")
+
+
+REDUCES = "the property mapreduce.job.reduces is a number, not 'x'\n"
+NAME = "a name in environment must not be empty, nor have = or NUL: ''\n"
+
+
+@pytest.mark.parametrize("words, conf, said", [
+    ([], {"jobconf": {"mapreduce.job.reduces": "x"}}, REDUCES), (["-D", "mapreduce.job.reduces=x"], {}, REDUCES),
+    ([], {"cmdenv": {"": "c"}}, NAME), (["--cmdenv", "=x"], {}, NAME),
+])  # fmt: skip
+@pytest.mark.parametrize("runner", ["inline", "local"])
+def test_a_property_or_variable_that_no_job_takes_is_said_in_one_line(tmp_path, runner, words, conf, said):
+    (tmp_path / "in").write_text("to be\n")
+    (tmp_path / "mrjob.conf").write_text(json.dumps({"runners": {runner: conf}}))
+    words = ["in", "-r", runner, "-c", "mrjob.conf", *words]
+    found = run_front(tmp_path, HERE / "scripts" / "mr_words.py", *words, code=1)
+    assert found == (b"", said)
+
+
 def test_help_has_the_options_of_the_job(tmp_path):
     output, _ = run_front(tmp_path, HERE / "scripts" / "mr_words.py", "--help")
     assert b"--least LEAST" in output

@@ -133,3 +133,17 @@ def test_the_file_of_a_dumbo_job(tmp_path):
         assert said in run_front(tmp_path, *words, *more, code=1)[1]
     run_front(tmp_path, *words, "out", "-outputformat", "raw")
     assert (tmp_path / "out").read_bytes() == b"ca b"  # in the order of the encoded keys
+
+
+@pytest.mark.parametrize("inputs", [["data/in.txt"], ["data"], ["data/*.txt"], ["other.txt", "data/in.txt"]])
+@pytest.mark.parametrize("output", ["data/in.txt", "link", "job.py"])
+def test_the_file_of_a_dumbo_job_replaces_neither_the_script_nor_an_input(tmp_path, inputs, output):
+    (tmp_path / "data").mkdir()
+    texts = {"job.py": RAW, "data/in.txt": "a b\nc\n", "other.txt": "d\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "link").symlink_to("data/in.txt")
+    words = [word for each in inputs for word in ("-input", each)]
+    _, said = run_front(tmp_path, "job.py", *words, "-output", output, code=1)
+    assert said == f"ERROR: -output {output} is the script or an input, which it would replace: give another path\n"
+    assert {name: (tmp_path / name).read_text() for name in texts} == texts

@@ -409,8 +409,6 @@ FAULTS = [
     Fault("escapes beyond the end of a line", "_report/json.pxi",
           sanitize.tests("cli/test_json_form.py", "-k", "escapes"),
           "reserve(&w.out, 6 + (end - p) + 1)", "reserve(&w.out, (end - p) + 1)"),
-    Fault("half a surrogate pair in a line", "_report/json.pxi", fuzz("report"),
-          " or (first == 0xed and p[1] > 0x9f)", ""),
     Fault("a name taken for one that begins with it", "_report/json.pxi",
           tests("cli/test_json_form.py", "-k", "beginning"),
           "memcmp(keys[j] + 1, p + 1, 4) == 0 and ", ""),

@@ -123,3 +123,15 @@ def test_the_current_folder_is_the_earlier_one_after_a_job(tmp_path, monkeypatch
 
     local.run(mapper, inputs=[(1, 2)], output=tmp_path / "out", inline=True, quiet=True)
     assert os.getcwd() == str(tmp_path)
+
+
+def test_tasks_in_one_process_have_one_attempt(tmp_path):
+    """What a failed attempt has left in modules would be there in the next one."""
+    for functions in ([lib.identitymapper], ["cat"]):
+        with pytest.raises(local.OptionError, match="inline=True tries each task once: leave out attempts=3"):
+            local.run(*functions, inputs=[(0, "a")], output=tmp_path / "out", inline=True, attempts=3)
+    script = write_script(tmp_path, WORD_COUNT)
+    (tmp_path / "in").write_text("x\n")
+    _, said = run_module("typedbytes", tmp_path, "run", "--inline", "--attempts", "3", script, "in", code=64)
+    assert said == "typedbytes run: --inline tries each task once: leave out --attempts 3\n"
+    run_module("typedbytes", tmp_path, "run", "--inline", "--attempts", "1", "--quiet", script, "in")

@@ -106,6 +106,19 @@ def test_what_is_not_csv_fails_the_job(tmp_path, data, said):
     assert sorted(os.listdir(tmp_path)) == ["in.csv", "job.py"]
 
 
+@pytest.mark.parametrize("more", ["", ", max_bad=1", ", batch=True"])
+def test_blank_lines_of_json_are_left_out(tmp_path, more):
+    """As by from-json."""
+    (tmp_path / "in.json").write_bytes(b'\n{"a": 1}\n\n \t\n{"a": 2}\r\n\f\n{"a": 3}\n\n')
+    code = "lambda batch: batch" if "batch" in more else "lambda key, value: [(key, value)]"
+    script = write_script(tmp_path, f"from typedbytes import streaming; streaming.run({code}{more})")
+    for split_size in (1, 10, 100):
+        out = tmp_path / f"out{split_size}"
+        result = run(script, tmp_path / "in.json", out, input_format="json", split_size=split_size, inline=True)
+        assert sorted(pairs_of(out)) == [(1, {"a": 1}), (14, {"a": 2}), (26, {"a": 3})]
+        assert result.bad_records == 0
+
+
 LINES = [
     {"user": "ann", "day": "2026-05-01", "ms": 5, "weight": 1.5},
     {"user": "bé", "day": "2025-01-02", "ms": None},

@@ -27,6 +27,7 @@ from typedbytes.local import scheduler
 
 pytestmark = pytest.mark.oldest_python
 
+HAS_GROUPS = pytest.mark.skipif(sys.version_info < (3, 11), reason="ExceptionGroup came with Python 3.11")
 
 # What is declared as text, and is not, and what is in front of it.
 NO_TEXT = {
@@ -487,6 +488,26 @@ def failing(tmp_path, body, nlines=50, text="line", **options):
     [
         ("raise LookupError('no such word')", "exit code 1: LookupError: no such word"),
         (r"raise LookupError('no such word\nin it')", "exit code 1: LookupError: no such word"),
+        pytest.param(
+            "raise ExceptionGroup('many records are wrong', [ValueError('one'), TypeError('two')])",
+            "exit code 1: ExceptionGroup: many records are wrong (2 sub-exceptions)",
+            marks=HAS_GROUPS,
+        ),
+        pytest.param(
+            "raise ExceptionGroup('wrong', [ExceptionGroup('one', [ValueError('two')])]) from KeyError('three')",
+            "exit code 1: ExceptionGroup: wrong (1 sub-exception)",
+            marks=HAS_GROUPS,
+        ),
+        pytest.param(
+            "raise KeyError('three') from ExceptionGroup('wrong', [ValueError('one')])",
+            "exit code 1: KeyError: 'three'",
+            marks=HAS_GROUPS,
+        ),
+        pytest.param(
+            "raise ExceptionGroup('too long for what is kept', [ValueError('one\\n' * 9)] * 15)",
+            "exit code 1: one",
+            marks=HAS_GROUPS,
+        ),
         ("os.kill(os.getpid(), signal.SIGKILL)", "ended by SIGKILL"),
         ("os.kill(os.getpid(), signal.SIGTERM)", "exit code 143"),
         ("os._exit(0)", "exit code 1"),

@@ -2,6 +2,7 @@
 
 import csv
 import datetime as dt
+import io
 import json
 import os
 import re
@@ -13,6 +14,8 @@ from support.local_jobs import RUN, TASK_COUNTERS, pairs_of, run, write_script
 from support.row_jobs import LINES, SALES, expected_rows
 from support.streaming_support import environment
 from typedbytes import local
+from typedbytes.streaming.formats.parquet import ParquetOutput
+from typedbytes.streaming.formats.record_io import COUNT_NBYTES
 from typedbytes.streaming.formats.rows import row_of
 
 
@@ -80,6 +83,27 @@ def test_batches_become_parquet_without_rows(tmp_path):
     assert result.records_out == 100_000
 
 
+def test_no_batch_is_missing_in_parquet_without_a_word():
+    """Neither its rows, if it has no column, nor columns that the first one does not have."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    bare = pyarrow.RecordBatch.from_struct_array(pyarrow.array([{}, {}], pyarrow.struct([])))
+
+    def written(*batches):
+        sink = io.BytesIO()
+        output = ParquetOutput(sink)
+        for each in batches:
+            output.writes(each)
+        output.close()
+        return parquet.read_table(io.BytesIO(sink.getvalue()[:-COUNT_NBYTES])).to_pydict()
+
+    assert written(pyarrow.table({}), pyarrow.table({"a": [1, 2]})) == {"a": [1, 2]}
+    for batches in ([bare], [bare, pyarrow.table({"a": [1]})]):
+        with pytest.raises(ValueError, match="a row of Parquet has at least one column"):
+            written(*batches)
+    with pytest.raises(ValueError, match=r"the first rows do not have the columns \['b'\], only \['a'\]"):
+        written(pyarrow.table({"a": [1]}), pyarrow.table({"b": [3], "a": [2]}))
+
+
 def test_values_of_every_kind(tmp_path):
     script = write_script(
         tmp_path,
@@ -115,6 +139,7 @@ def test_values_of_every_kind(tmp_path):
         ([("a", "x\r")], "csv", "a carriage return inside a row of CSV"),
         ([("a", {"x\n": 1})], "csv", "the name of a column of CSV has a line end"),
         ([(None, {})], "csv", "a row of CSV has at least one column"),
+        ([(None, {}), (None, {})], "parquet", "a row of Parquet has at least one column"),
         ([("a", object)], "json", "cannot encode"),
         ([("a", 1), ("b", "x")], "parquet", "the values of the column 'value' are not of one type"),
         ([("a", 1)] * 65536 + [("b", 1.5)], "parquet", "the values of the column 'value' are not of int64"),

@@ -246,7 +246,7 @@ def test_other_files_are_not_read_with_rcfiles(first, tmp_path):
     [
         ({"serde": "orc"}, 'serde must be "text" or "binary"'),
         ({"type": int}, "the columns of an RCFile have a schema"),
-        ({"on_mismatch": "split"}, "infers types anew, and those of an RCFile are given"),
+        ({"on_mismatch": "split"}, "infers types again, and those of an RCFile are given"),
         ({"schema": "long"}, "schema must be a list of types"),
         ({"schema": {0: "long"}}, "the columns of a schema have names"),
         ({"schema": ["raw"]}, "no column of this type: raw"),

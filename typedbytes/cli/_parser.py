@@ -67,10 +67,22 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}{cure}")
         words = {"files": [], **vars(options)}
         words["files"] = words["files"] + arguments[end + 1 :]
+        if "patterns" in words:
+            words.update(self._pattern_and_files(words))
         if "pairs" in words:
             is_pairs = _record_kind() if words["pairs"] is None else words["pairs"]
             words.update(pairs=bool(is_pairs), is_record_kind_unknown=is_pairs is None)
         return words
+
+    def _pattern_and_files(self, words):
+        """Return the pattern of grep, given by -e or as the first word, and the files, which other words are."""
+        given = [word for word in (words["pattern"], *words["files"]) if word is not None]
+        patterns = words["patterns"] or given[:1]
+        if not patterns:
+            self.error("the following arguments are required: PATTERN")
+        if len(patterns) > 1:
+            self.error("argument -e: give it once: 'a|b' matches what either pattern does")
+        return {"pattern": patterns[0], "files": given if words["patterns"] else given[1:]}
 
     def options(self) -> list[argparse.Action]:
         """Return the options, as argparse has them."""
@@ -83,16 +95,18 @@ class Parser(argparse.ArgumentParser):
     def _without_negatives(self, arguments):
         """Return the arguments with -3 as -n 3 where records are counted, and a value such as -3: in its option.
 
-        Argparse would refuse either.
+        Argparse would refuse either. Of grep, any word after -e is its value.
         """
         options = {name: action for action in self._actions for name in action.option_strings}
         has_count = any(action.dest == "nrecords" for action in self._actions)
-        words = []
-        for before, argument in zip([None, *arguments], arguments):
-            if argument[:1] != "-" or not argument[1:2].isdigit():
+        words: list[str] = []
+        for argument in arguments:
+            before = words[-1] if words else None
+            takes_any = before in options and options[before].dest == "patterns"
+            if argument[:1] != "-" or not (argument[1:2].isdigit() or takes_any):
                 words.append(argument)
             elif before in options and options[before].nargs != 0:
-                words[-1] += f"={argument}" if before.startswith("--") else argument
+                words[-1] += f"={argument}"
             else:
                 words.append(f"-n{argument[1:]}" if has_count else argument)
         return words

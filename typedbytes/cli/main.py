@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext, suppress
 from importlib import import_module
-from os import environ
+from os import environ, getcwd
 
 from typedbytes._base.atomic import remove_unfinished
 from typedbytes._base.exit_codes import BROKEN_PIPE, INTERNAL, INTERRUPTED, IO_ERROR, OK, UNAVAILABLE, USAGE
@@ -105,9 +105,20 @@ def _exit_code(arguments):
         interruption = _interruption_behind(error)
         if interruption is not None:
             return _interrupted(interruption)
+        if isinstance(error, FileNotFoundError) and not _has_current_folder():
+            message = "the current folder does not exist any more: change to another one"
+            return Failure(IO_ERROR, message).report()
         # A defect: Python's own exit code for it, 1, is a result of diff and grep.
         without_secrets_of(sys.excepthook)(*sys.exc_info())
         return INTERNAL
+
+
+def _has_current_folder():
+    try:
+        getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _interrupted(interruption):

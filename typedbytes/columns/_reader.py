@@ -85,7 +85,7 @@ class BatchReader(_core.RecordIterator, Exports):
             if not type is key_type is value_type is classes is None:
                 raise ValueError("the columns of an RCFile have a schema, not a type or classes")
             if on_mismatch == "split":
-                raise ValueError('on_mismatch="split" infers types anew, and those of an RCFile are given')
+                raise ValueError('on_mismatch="split" infers types again, and those of an RCFile are given')
             from typedbytes.columns import _rcfile
 
             rows = _rcfile.RowColumns(schema, columns, serde, max_depth)
@@ -359,7 +359,7 @@ class BatchReader(_core.RecordIterator, Exports):
             self._nused, n = assembly.append(view, nbytes)
         except LimitError as error:
             raise LimitError(error.message, self._start, None, "", self._reader.record) from None
-        except LookupError as error:  # "split" infers types anew, and the caller's columns are not in the record
+        except LookupError as error:  # "split" infers types again, and the caller's columns are not in the record
             if self._reader.record:
                 raise MismatchError(str(error), self._start, None, "", self._reader.record) from None
             raise

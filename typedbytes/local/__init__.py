@@ -18,6 +18,7 @@ from functools import partial
 
 from typedbytes.jobs.errors import CommandError, InputError, JobError, OptionError, OutputError, options_as_keywords
 from typedbytes.jobs.job import ROWS, job_from_user_values
+from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.properties import reducers_of
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.running import run_with_engine
@@ -135,7 +136,10 @@ def run_job(job: Job, *, progress: Progress | None = None) -> Result:
     """Run a Job, of a script or of functions, as `run` does; raises as it does."""
     job.check_engine("local")
     if job.inline:
-        job = replace(job, processes=1, attempts=1)
+        if job.attempts > 1:
+            again = option_named("attempts", job.attempts)
+            raise OptionError(option_named("inline", True) + " tries each task once: leave out " + again)
+        job = replace(job, processes=1)
     if job.inline and not _has_only_commands(job):
         from typedbytes.local.inline import InlineTasks
 

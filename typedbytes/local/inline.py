@@ -112,7 +112,8 @@ class InlineTasks:
         """Return the steps of a script, which runs up to its call of run()."""
         if not os.path.isfile(job.script):
             raise CommandError(NO_SCRIPT.format(job.script))
-        self._script = os.path.abspath(job.script)
+        # Unlike abspath(), getcwd() raises where the current folder is gone, which is not an error of the script.
+        self._script = os.path.normpath(os.path.join(os.getcwd(), job.script))
         given = {**variables_of(job.own_properties()), **job.environment, **variable_of(job.script)}
         try:
             with _in_folder(self.folder):

@@ -4,8 +4,7 @@ cdef enum Kind:               # kinds up to DECIMAL have data of one size for ea
     FIXED                     # scalars of one width: data
     ARRAY                     # VECTORs of one arity, items of one fixed-width type: data has nitems for each value
     FIXED_BYTES               # BYTES of one length, `width`
-    CHOICE                    # values that are among some: data has the number of each in `choices`, as an int32 in all
-                              # but imported columns
+    CHOICE                    # values that are among some: data has the number of each in `choices`, of `width` bytes
     DECIMAL                   # STRINGs of decimal numbers: data has them times 10**scale, as integers of `width` bytes
     VARIABLE_LENGTH           # BYTES, STRING, application codes: offsets into data
     ENCODED                   # values of any kind as their encoded bytes: offsets into data

@@ -26,12 +26,15 @@ NEVER_IN_A_NUMBER = re.compile(r"[^-+.0-9aefilnrstu]", re.IGNORECASE)  # occurs 
 
 
 class _PatternSettings(arguments.Settings):
-    pattern: str = option(metavar="PATTERN", help="a regular expression of Python")
+    pattern: str = option(nargs="?", metavar="PATTERN", help="a regular expression of Python")
 
 
 class Settings(RecordSettings, _PatternSettings):
     """The options of grep."""
 
+    patterns: list[str] | None = option(
+        "-e", action="append", metavar="PATTERN", help="a PATTERN that may begin with a dash; other words are FILEs"
+    )
     fixed: bool = switch("-F", "--fixed", help="PATTERN is plain text")
     ignore_case: bool = switch("-i", "--ignore-case", help="ignore the case of letters")
     count: bool = switch("-c", "--count", help="print the number of matching records, and no record")
@@ -48,6 +51,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     they are written in decimal. A record that cannot be decoded does not match. The exit code is 1
     if no record matches. -c prints the number of matches in all inputs. A text that every match
     has, such as error in 'error.*[0-9]', is looked for first: a PATTERN that has one is found faster.
+    -e gives one that begins with a dash, as in -e -1.
 
     examples:
       typedbytes grep -F hadoop --in key --pairs part-0*.tb | typedbytes to-json --pairs

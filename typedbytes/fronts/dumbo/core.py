@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
+from contextlib import suppress
 
 from typedbytes import streaming
 from typedbytes.fronts.dumbo.user_code import Params, adapted
@@ -182,7 +183,7 @@ def _run_job(opts: Options, of_steps: list[Any]) -> None:
     overwrite = "yes" in opts["overwrite"]
     is_on_hadoop = opts["hadoop"] and opts["hadoop"][0] not in ("no", "local")
     if not is_on_hadoop:
-        _check_file(output[0], output_format)
+        _check_file(output[0], output_format, inputs)
     try:
         if is_on_hadoop:
             _run_on_hadoop(opts, fields, inputs, output[0], FORMATS.get(output_format, output_format), overwrite)
@@ -218,12 +219,25 @@ def _run_on_hadoop(opts, fields, inputs, output, output_format, overwrite):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _check_file(path, output_format):
-    """Fail before the job if there is no such format, or no file of this path can be made."""
+def _check_file(path, output_format, inputs):
+    """Fail before the job if there is no such format, or if the file cannot be made, or replaces what the job reads."""
     if output_format not in FORMATS:
         fail(f"-outputformat must be one of {', '.join(FORMATS)}, not {output_format}")
     if os.path.isdir(path) or not os.path.isdir(os.path.dirname(os.path.abspath(path))):
         fail(f"-output takes the path of a file, in a folder that is there, not {path}")
+    if os.path.exists(path) and any(os.path.samefile(path, each) for each in _files_here([sys.argv[0], *inputs])):
+        fail(f"-output {path} is the script or an input, which it would replace: give another path")
+
+
+def _files_here(paths):
+    """Yield the files of this machine that inputs are; one that is not there is left to the job."""
+    from typedbytes._base.locations import files, is_url
+
+    for each in paths:
+        path = each[len("file://") :] if each.startswith("file:///") else each
+        if not is_url(path):
+            with suppress(OSError):
+                yield from filter(os.path.exists, files(path, recursive=True))
 
 
 def _write_file(folder, path, output_format):

@@ -15,7 +15,7 @@ from typedbytes.fronts.mrjob.declared import DeclaredJob
 from typedbytes.fronts.mrjob.protocol import JSONProtocol, RawValueProtocol
 from typedbytes.fronts.mrjob.step import FUNCTIONS, MRStep, SparkStep, StepFailedException
 from typedbytes.fronts.mrjob.util import log_to_null, log_to_stream, to_lines
-from typedbytes.fronts.refusals import Refusal
+from typedbytes.fronts.refusals import Refusal, text_without_options
 from typedbytes.fronts.started import is_started_by_engine
 from typedbytes.streaming.task_environment import Captured
 
@@ -296,6 +296,8 @@ class MRJob(DeclaredJob):
 
     def run_job(self) -> None:
         """Run all steps, and write the output to standard output unless it has a folder."""
+        from typedbytes.jobs.errors import OptionError
+
         stream = codecs.getwriter("utf-8")(self.stderr)
         self.set_up_logging(quiet=self.options.quiet, verbose=self.options.verbose, stream=stream)
         with self.make_runner() as runner:
@@ -305,6 +307,8 @@ class MRJob(DeclaredJob):
             except StepFailedException as error:
                 log.error(str(error))
                 sys.exit(1)
+            except OptionError as error:
+                sys.exit(text_without_options(error))
             wanted = self.options.cat_output
             if not self.options.output_dir if wanted is None else wanted:
                 for chunk in runner.cat_output():

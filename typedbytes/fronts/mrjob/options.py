@@ -7,6 +7,8 @@ import os
 import sys
 from argparse import SUPPRESS, Action, ArgumentParser
 
+from typedbytes.fronts.mrjob.conf import combine_lists
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -141,35 +143,63 @@ def options_of_files(alias: str, paths: list[str] | None) -> dict[str, Any]:
 
 
 def _options_of_file(path, alias, seen):
+    def named(name, value):
+        if value is not None and not isinstance(value, dict):
+            _refuse(path, f"{name} must have names with values, not {value!r:.80}")
+        return value or {}
+
+    def listed(name, value):
+        found = combine_lists(value)
+        if not all(isinstance(each, str) for each in found):
+            _refuse(path, f"{name} must be a path or a list of them, not {value!r:.80}")
+        return found
+
+    conf = named("it", _read(path))
+    found: dict[str, Any] = {}
+    for each in listed("include", conf.get("include")):
+        other = os.path.join(os.path.dirname(os.path.realpath(path)), os.path.expanduser(each))
+        if other not in seen:
+            found = _merged(found, _options_of_file(other, alias, (*seen, other)))
+    own = named(f"runners.{alias}", named("runners", conf.get("runners")).get(alias))
+    checks = {"cmdenv": named, "jobconf": named, **dict.fromkeys(_LISTS, listed)}
+    return _merged(found, {name: checks[name](name, value) if name in checks else value for name, value in own.items()})
+
+
+def _read(path):
+    """Return what a file says in JSON or YAML."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-    except OSError as error:
-        sys.exit(f"the configuration {path} cannot be read: {error.strerror}")
+    except (OSError, ValueError) as error:
+        _refuse(path, getattr(error, "strerror", None) or error)
     try:
-        conf = json.loads(text)
-    except ValueError:
+        return json.loads(text)
+    except (ValueError, RecursionError):
         try:
             import yaml  # type: ignore[import-untyped]
         except ModuleNotFoundError:
             sys.exit(f"{path} is YAML, which needs PyYAML: pip install pyyaml, or write it as JSON")
-        conf = yaml.safe_load(text) or {}
-    found: dict[str, Any] = {}
-    include = conf.get("include", [])
-    for each in [include] if isinstance(include, str) else include:
-        other = os.path.join(os.path.dirname(os.path.realpath(path)), os.path.expanduser(each))
-        if other not in seen:
-            found = _merged(found, _options_of_file(other, alias, (*seen, other)))
-    return _merged(found, (conf.get("runners") or {}).get(alias) or {})
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        _refuse(path, f"it is neither JSON nor YAML: {problem}{f' in line {mark.line + 1}' if mark else ''}")
+
+
+def _refuse(path, reason):
+    """End the process with a message."""
+    sys.exit(f"the configuration {path} cannot be read: {reason}")
 
 
 def _merged(first, second):
-    """Return options of which the second win; dicts and lists are joined."""
+    """Return options of which the second win; dicts and lists are joined, and None in a dict removes a name."""
     found = dict(first)
     for name, value in second.items():
         before = found.get(name)
-        if isinstance(before, dict) and isinstance(value, dict):
-            found[name] = {**before, **value}
+        if isinstance(value, dict):
+            joined = {**before, **value} if isinstance(before, dict) else value
+            found[name] = {each: text for each, text in joined.items() if text is not None}
         elif isinstance(before, list) and isinstance(value, list):
             found[name] = [*before, *value]
         elif value is not None:

@@ -257,7 +257,7 @@ class Runner:
 
     def _name(self, script):
         label = self._job.options.label or self._opts.get("label") or os.path.splitext(os.path.basename(script))[0]
-        return label or "mrjob"
+        return str(label or "mrjob")
 
     def _inputs(self):
         paths = self._job.options.args or ["-"]

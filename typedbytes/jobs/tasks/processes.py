@@ -53,6 +53,9 @@ FINAL_CODES = {
     NOT_FOUND: "its command was not found",
 }
 
+#: What the tracebacks of an exception, and of a group of them, begin with.
+TRACEBACKS = "Traceback (most recent call last)", "  + Exception Group Traceback (most recent call last)"
+
 
 class TaskError(Exception):
     """An attempt failed; `final`: another one would fail the same way."""
@@ -331,12 +334,14 @@ def _exit_reason(code, tail):
 def _said_last(tail):
     """Return the last line, or the first of an exception that has several, with which the report of a task ends."""
     lines = list(tail)
-    for name in ("typedbytes: task failed", "Traceback (most recent call last)"):
-        starts = [number for number, line in enumerate(lines) if line.startswith(name)]
+    last = next((line.lstrip(" |") for line in reversed(lines) if line.strip(" |+-")), lines[-1])
+    for names in ("typedbytes: task failed", TRACEBACKS):
+        starts = [number for number, line in enumerate(lines) if line.startswith(names)]
         if not starts:
-            return tail[-1]
+            return last
         lines = lines[starts[-1] + 1 :]
-    return next((line for line in lines if line.strip() and not line.startswith(" ")), tail[-1])
+    texts = (line.removeprefix("  | ") for line in lines)  # which is in front of the lines of a group
+    return next((text for text in texts if text.strip() and not text.startswith(" ")), last)
 
 
 def _advice(error):

@@ -10,7 +10,7 @@ from copy import deepcopy
 
 from typedbytes._core import write_all
 from typedbytes.streaming.formats.record_io import COUNT_NBYTES, are_columns, checked_pair
-from typedbytes.streaming.formats.rows import row_of
+from typedbytes.streaming.formats.rows import check_columns, row_of
 
 TYPE_CHECKING = False
 
@@ -64,8 +64,11 @@ class ParquetOutput:
                 self._write_table(table_of(part))
 
     def _write_table(self, table):
+        if not table.num_rows:
+            return
         if self._rows:
             self._flush()
+        self._check_names(table.column_names)
         if self._schema is not None and table.schema != self._schema:
             table = self._pyarrow.table([table[name] for name in self._schema.names], self._schema.names)
             table = table.cast(self._schema)
@@ -97,16 +100,17 @@ class ParquetOutput:
 
     def _flush(self):
         names = [*dict.fromkeys(name for row in self._rows for name in row)]
-        if self._schema is None:
-            types = dict.fromkeys(names)
-        else:
-            types = dict(zip(self._schema.names, self._schema.types))
-            others = [name for name in names if name not in types]
-            if others:
-                raise ValueError(f"the first rows do not have the columns {others}, only {[*types]}")
+        self._check_names(names)
+        types = dict.fromkeys(names) if self._schema is None else dict(zip(self._schema.names, self._schema.types))
         arrays = [self._array(name, kind) for name, kind in types.items()]
         self._write(self._pyarrow.table(arrays, names=[*types]))
         self._rows, self._nbytes = [], 0
+
+    def _check_names(self, names):
+        if self._schema is None:
+            check_columns("Parquet", names)
+        elif others := [name for name in names if name not in self._schema.names]:
+            raise ValueError(f"the first rows do not have the columns {others}, only {self._schema.names}")
 
     def _write(self, table):
         if self._writer is None:

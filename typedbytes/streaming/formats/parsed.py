@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["ParsedInput", "ParsedPairs", "reader_of_texts"]
 
 GROUP_NROWS = 1000  # so many are encoded at once
+BLANKS = " \t\n\v\f\r"  # those of bytes.strip()
+TEXT_START = 5  # in an encoded STRING, after its type code and its length
 TEXTS = ("str", "bytes", "any")  # the kinds of fields for which an empty cell is a value
 
 
@@ -87,7 +89,10 @@ def _refuse(name):
 
 
 class ParsedInput:
-    """Read pairs and parse their values; form: "json" or "csv"; options are those of PairReader."""
+    """Read pairs and parse their values; form: "json" or "csv"; options are those of PairReader.
+
+    Blank lines of JSON are left out, as the engine leaves out empty lines of CSV.
+    """
 
     def __init__(self, form: str, source: Any, options: Mapping[str, Any], undecoded: bool) -> None:
         own = {name: value for name, value in options.items() if name != "value_type"}
@@ -98,7 +103,6 @@ class ParsedInput:
         self._failure: DecodeError | None = None
         self.item_bytes: Any = inner.item_bytes
         if undecoded:
-            self.raw_pairs: Any = inner.raw_pairs
             self.decode_key: Any = inner.decode_key
             self.packed: Any = inner.packed
 
@@ -116,8 +120,17 @@ class ParsedInput:
         """Return an iterator of (key, value)."""
         return WrappedIterator(self._pairs())
 
+    def raw_pairs(self) -> Any:
+        """Return an iterator of the bytes of keys and values."""
+        pairs = self._inner.raw_pairs()
+        if self._form != "json":
+            return pairs
+        return WrappedIterator(pair for pair in pairs if pair[1][TEXT_START:].strip())
+
     def _pairs(self):
         for key, value in self._inner.pairs():
+            if self._form == "json" and not value.strip(BLANKS):
+                continue
             try:
                 parsed = self._parsed(value, key)
             except DecodeError as error:

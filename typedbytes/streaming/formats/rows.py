@@ -20,10 +20,10 @@ from typedbytes.streaming.formats.record_io import RecordOutput
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
-__all__ = ["CsvOutput", "JsonOutput", "row_of"]
+__all__ = ["CsvOutput", "JsonOutput", "check_columns", "row_of"]
 
 _fields_of: dict[type, Any] = {}  # by record class: of each field its attribute, its name and what is left out
 
@@ -79,6 +79,12 @@ def _described(kind):
     return [(field.name, field.key, field.absent) for field in node.record.fields if field.written]
 
 
+def check_columns(form: str, names: Collection[str]) -> None:
+    """Raise ValueError where the first rows have no columns: such rows would not be there when they are read."""
+    if not names:
+        raise ValueError(f"a row of {form} has at least one column")
+
+
 class _RowOutput(RecordOutput):
     """Write rows as lines; options are those of PairWriter, for what is in a row."""
 
@@ -114,8 +120,7 @@ class CsvOutput(_RowOutput):
         row = row_of(key, value)
         line = _line([self._cell(row.get(name)) for name in self._names or row])
         if self._names is None:
-            if not row:
-                raise ValueError("a row of CSV has at least one column")
+            check_columns("CSV", row)
             _header(row)
             self._names = [*row]
         elif row.keys() - self._names:
