@@ -107,8 +107,49 @@ with typedbytes.PairWriter(sys.stdout.buffer) as writer:
     writer.writes(pair for pair in typedbytes.PairReader(open(sys.argv[1], "rb")) if search(pair[0]))
 """
 
-#: By what is done: arguments of ours, its file, the ratio that is the goal, and the alternatives:
-#: what they need, what they run and their file.
+DIFF_BY_READERS = """
+import itertools, sys, typedbytes
+ours, theirs = (typedbytes.PairReader(open(sys.argv[1], "rb")) for _ in range(2))
+for n, (a, b) in enumerate(itertools.zip_longest(ours, theirs)):
+    if a != b:
+        print(n, a, b)
+"""
+DIFF_BY_COUNTERS = """
+import collections, sys, typedbytes
+ours, theirs = (collections.Counter(typedbytes.PairReader(open(sys.argv[1], "rb"))) for _ in range(2))
+print(ours - theirs, theirs - ours)
+"""
+SLICE_OF_READER = """
+import itertools, sys, typedbytes
+with typedbytes.PairWriter(sys.stdout.buffer) as writer:
+    writer.writes(itertools.islice(typedbytes.PairReader(open(sys.argv[1], "rb")), 5, 900000))
+"""
+MESSAGES_BY_WRITER = """
+import sys, typedbytes
+from typedbytes.block import BlockWriter
+with BlockWriter(sys.stdout.buffer, "native") as writer:
+    for key, value in typedbytes.PairReader(open(sys.argv[1], "rb")):
+        writer.write([key, value])
+"""
+DISTINCT_IN_A_DICT = """
+import sys, typedbytes
+with typedbytes.PairWriter(sys.stdout.buffer) as writer:
+    writer.writes(dict.fromkeys(typedbytes.PairReader(open(sys.argv[1], "rb"))))
+"""
+POLARS_DISTINCT = """
+import sys, polars
+how = {"has_header": False, "separator": "\t", "quote_char": None, "new_columns": ["key", "n"]}
+polars.read_csv(sys.argv[1], **how).unique(maintain_order=True).write_csv(sys.stdout.buffer, include_header=False)
+"""
+EACH_VALUE_BY_ZSTD = """
+import sys, typedbytes, zstandard
+compress, encode = zstandard.ZstdCompressor().compress, typedbytes.Encoder().encode
+pairs = typedbytes.PairReader(open(sys.argv[1], "rb"))
+sys.stdout.buffer.writelines(encode(key) + compress(encode(value)) for key, value in pairs)
+"""
+
+#: By what is done: arguments of ours, in which {} is the folder of the files, its file, the ratio that is the goal, and
+#: the alternatives: what they need, what they run and their file.
 CASES = {
     "cut key": ("cut -f key --pairs", "pairs.tb", 1.0, [("cut", "cut -f 1", "pairs.tsv")]),
     "cut value.n": (
@@ -143,6 +184,22 @@ CASES = {
         "aggregate --json --pairs", "pairs.tb", 1.0,
         [("", SUM_IN_A_DICT, "pairs.tb"), ("polars", POLARS_SUMS, "pairs.tsv")],
     ),
+    "uniq --all": (
+        "uniq --all --pairs", "pairs.tb", 1.0,
+        [("", DISTINCT_IN_A_DICT, "pairs.tb"), ("polars", POLARS_DISTINCT, "pairs.tsv")],
+    ),
+    "slice": ("slice -r 5:900000 --pairs", "pairs.tb", 1.0, [("", SLICE_OF_READER, "pairs.tb")]),
+    "diff": ("diff --pairs {}/same.tb", "pairs.tb", 1.0, [("", DIFF_BY_READERS, "pairs.tb")]),
+    "diff --unordered": (
+        "diff --unordered --pairs {}/same.tb", "pairs.tb", 1.0, [("", DIFF_BY_COUNTERS, "pairs.tb")],
+    ),
+    "convert --to block": (
+        "convert --to block --pairs", "pairs.tb", 1.0, [("", MESSAGES_BY_WRITER, "pairs.tb")],
+    ),
+    "records by zstd": (
+        "convert --to sequencefile --compression record --codec zstd --pairs", "pairs.tb", 1.0,
+        [("zstandard", EACH_VALUE_BY_ZSTD, "pairs.tb")],
+    ),
     "sample": ("sample -n 10000 --pairs", "pairs.tb", 3.0, [("shuf", "shuf -n 10000", "pairs.tsv")]),
 }  # fmt: skip
 
@@ -154,7 +211,8 @@ def make_files(folder, nrecords):
     pairs = [(rng.choice(words), rng.randrange(100_000)) for _ in range(nrecords)]
     maps = [{"id": i, "name": key, "n": n, "x": rng.random(), "ok": n % 3 == 0} for i, (key, n) in enumerate(pairs)]
     encoder = typedbytes.Encoder()
-    (folder / "pairs.tb").write_bytes(encoder.encode_pairs(pairs))
+    for name in ("pairs.tb", "same.tb"):
+        (folder / name).write_bytes(encoder.encode_pairs(pairs))
     (folder / "maps.tb").write_bytes(encoder.encode_all(maps))
     (folder / "pairs.tsv").write_text("".join(f"{key}\t{n}\n" for key, n in pairs))
     (folder / "maps.json").write_text("".join(json.dumps(each) + "\n" for each in maps))
@@ -184,7 +242,8 @@ def measured(lines, folder, nrecords, nruns):
     for _ in range(nruns):
         for (words, name), found in zip(lines, least):
             for i, size in enumerate(("few", "all")):
-                found[i] = min(found[i], cpu_ns(words, folder / size / name))
+                here = [word.replace("{}", str(folder / size)) if word[-3:] == ".tb" else word for word in words]
+                found[i] = min(found[i], cpu_ns(here, folder / size / name))
     return [(whole - start) / nrecords for start, whole in least]
 
 

@@ -5,6 +5,7 @@ unreadable page.
 """
 
 import re
+from collections import Counter
 
 from fuzz.choices import Choices
 from fuzz.commands import refused, whole
@@ -52,7 +53,7 @@ def check_steps(choices, stream):
 
 
 def check_distinct(choices, stream):
-    """Records that repeat the one before, or any before, are left out."""
+    """Records that repeat the one before, or any before, are left out, and counted."""
     by_key, everything = choices.below(2) == 1, choices.below(2) == 1
     found = records_of(
         choices,
@@ -69,6 +70,11 @@ def check_distinct(choices, stream):
             seen.add(key)
             last = key
     assert found[0] == expected
+    records = [b"".join(record) for record in found[1]]
+    counts = _report.RecordCounts(len(found[1][0]) if records else 1, dialect=found[2])
+    counts.add(b"".join(records), 1)
+    counts.add(b"".join(records[:3]), -1)
+    assert dict(counts.surplus()) == Counter(records[3:])
 
 
 def check_matching(choices, stream):

@@ -1,5 +1,6 @@
 """Records that are chosen out of chunks: the same whatever the chunks are, and compared with a loop in Python."""
 
+import collections
 import io
 import itertools
 import math
@@ -33,6 +34,28 @@ def test_distinct_records_in_any_chunks(values, cuts, everything):
         if each not in (encoded[:number] if everything else encoded[max(number - 1, 0) : number]):
             expected.append(each)
     assert found == b"".join(expected)
+
+
+@given(VALUES, VALUES, CUTS)
+def test_counts_of_records_in_any_chunks(ours, theirs, cuts):
+    counts, expected = _report.RecordCounts(1), collections.Counter()
+    for values, times in ((ours, 1), (theirs, -1)):
+        for chunk, _ in chunks_of(values, cuts):
+            counts.add(chunk, times)
+        for value in values:
+            expected[tb.dumps(value)] += times
+    found = [(record, number) for record, number in expected.items() if number]
+    assert list(counts.surplus()) == sorted(found, key=lambda each: each[1] < 0)
+
+
+def test_many_counts():
+    counts, records = _report.RecordCounts(2), tb.Encoder().encode_pairs((n, n % 7) for n in range(1000))
+    counts.add(records * 3, 1)
+    counts.add(records, -2)
+    assert [number for _, number in counts.surplus()] == [1] * 1000
+    assert b"".join(record for record, _ in counts.surplus()) == records
+    counts.add(records, -1)
+    assert list(counts.surplus()) == []
 
 
 def splitmix64(seed):

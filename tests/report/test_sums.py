@@ -74,6 +74,7 @@ def test_the_mean_of_ints_is_rounded_once(total, count):
 
 @pytest.mark.parametrize("take", [
     lambda: partial(_report.Sums(None).add, nparts=1), lambda: _report.DistinctRecords(1).take,
+    lambda: partial(_report.RecordCounts(1).add, times=1),
     lambda: partial(_report.Reservoir(3, 1).take, nparts=1, source=None),
 ])  # fmt: skip
 def test_a_chunk_after_a_damaged_one_is_read_from_its_start(take):

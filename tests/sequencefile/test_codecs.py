@@ -9,6 +9,7 @@ import typedbytes as tb
 from support import sequencefiles
 from support.commands import good
 from typedbytes import sequencefile
+from typedbytes._base.zstd import zstd
 from typedbytes.sequencefile import _codecs
 
 pytestmark = pytest.mark.lowest
@@ -39,6 +40,12 @@ def test_a_codec_has_a_row_of_the_page_and_an_extra(name):
     assert ("read only" in row[0]) == (name not in WRITTEN)
     extras = re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text(), re.M)
     assert row[2].startswith(f"`typedbytes[{name}]`") if name in extras else row[2] == "none"
+
+
+def test_each_value_is_a_frame_of_zstandard_by_itself():
+    compress = _codecs.find("zstd", to_write=True).compress
+    for data in (b"", b"a" * 10, bytes(range(256)) * 1000, memoryview(b"abc" * 100_000), b"a" * 10):
+        assert compress(data) == zstd.compress(data)
 
 
 @pytest.mark.parametrize("name", WRITTEN)

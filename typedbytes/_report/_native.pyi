@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from _typeshed import ReadableBuffer
@@ -13,6 +13,7 @@ __all__ = [
     "Fields",
     "JsonRecords",
     "MatchingRecords",
+    "RecordCounts",
     "RecordStatistics",
     "Reservoir",
     "Schema",
@@ -162,6 +163,10 @@ class DistinctRecords(ChosenRecords):
     def __init__(
         self, nparts: int, *, by_key: bool = False, all: bool = False, dialect: Dialect = "hadoop"
     ) -> None: ...
+
+class RecordCounts(ChosenRecords):
+    def add(self, data: ReadableBuffer, times: int) -> None: ...
+    def surplus(self) -> Iterator[tuple[bytes, int]]: ...
 
 class MatchingRecords(ChosenRecords):
     def __init__(

@@ -185,7 +185,15 @@ def _zstd():
         _check_limit(limit - len(stored), limit)
         return stored
 
-    return decompress, zstd.compress
+    compressor = None
+
+    def compress(data):
+        # One for all frames: to make it takes longer than to compress a record.
+        nonlocal compressor
+        compressor = compressor or zstd.ZstdCompressor()
+        return compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
+
+    return decompress, compress
 
 
 # ---- chunks with their lengths: Hadoop's BlockCompressorStream, in a buffer that may hold several blocks ---------

@@ -16,7 +16,7 @@ include "matching.pxi"
 include "reservoir.pxi"
 
 __all__ = [
-    "ChosenRecords", "ColumnTypes", "DistinctRecords", "Fields", "JsonRecords", "MatchingRecords", "RecordStatistics",
-    "Reservoir", "Schema", "Sums", "TextLines", "TextRecords", "Walker", "WholeRecords",
+    "ChosenRecords", "ColumnTypes", "DistinctRecords", "Fields", "JsonRecords", "MatchingRecords", "RecordCounts",
+    "RecordStatistics", "Reservoir", "Schema", "Sums", "TextLines", "TextRecords", "Walker", "WholeRecords",
     "WithoutSortKeys", "lines",
 ]

@@ -119,3 +119,55 @@ cdef class DistinctRecords(ChosenRecords):
                 return False
         self.last, self.last_nbytes = ends[0], nbytes
         return True
+
+
+cdef class RecordCounts(ChosenRecords):
+    "RecordCounts(nparts, *, dialect='hadoop')\n--\n\n" \
+        """Count how often each record occurs in one input more than in another; all distinct ones are held.
+
+    >>> counts = RecordCounts(1)
+    >>> counts.add(b"\x02\x01\x02\x05\x02\x05", 1); counts.add(b"\x02\x01\x02\x07", -1)
+    >>> list(counts.surplus())
+    [(b'\x02\x05', 2), (b'\x02\x07', -1)]
+    """
+
+    cdef KeyTable records
+    cdef int64_t* counts      # by number of the record
+    cdef Py_ssize_t capacity
+    cdef int64_t times
+
+    def __cinit__(self, *args, **options):
+        start_keys(&self.records)
+
+    def __dealloc__(self):
+        free_keys(&self.records)
+        PyMem_Free(self.counts)
+
+    cdef bint wants(self, const unsigned char** ends) except -1:
+        cdef Py_ssize_t nbytes = ends[self.nparts] - ends[0]
+        cdef Py_ssize_t number = number_of_key(&self.records, ends[0], nbytes, hash_bytes(ends[0], nbytes))
+        cdef Py_ssize_t capacity
+        cdef int64_t* counts
+        if number >= self.capacity:
+            capacity = 2 * (number + 32)
+            counts = <int64_t*>PyMem_Realloc(self.counts, capacity * sizeof(int64_t))
+            if counts == NULL:
+                raise MemoryError
+            memset(counts + self.capacity, 0, (capacity - self.capacity) * sizeof(int64_t))
+            self.counts, self.capacity = counts, capacity
+        self.counts[number] += self.times
+        return False
+
+    def add(self, data, int64_t times):
+        """Count each record of a chunk of whole ones so many times."""
+        self.times = times
+        self.take(data)
+
+    def surplus(self):
+        """Yield the records that do not add up to 0, each with its sum: those above 0 first."""
+        cdef Py_ssize_t number
+        for is_more in (True, False):
+            for number in range(min(self.records.nkeys, self.capacity)):
+                if self.counts[number] and (self.counts[number] > 0) is is_more:
+                    yield start_of_key(&self.records, number)[:nbytes_of_key(&self.records, number)], \
+                        self.counts[number]

@@ -5,7 +5,7 @@
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
 from libc.stdint cimport uint64_t
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memset
 
 from typedbytes.core.cpython cimport hash_bytes, prefetch
 

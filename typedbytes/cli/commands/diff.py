@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import islice
 
 from typedbytes import _core
@@ -33,8 +32,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     """Compare two inputs record by record, and report where they differ.
 
     The exit code is 0 if the inputs hold the same records, byte for byte in typed bytes, and 1 if
-    not. --unordered is for outputs of jobs, whose records have no fixed order: it counts digests of
-    the records in memory.
+    not. --unordered is for outputs of jobs, whose records have no fixed order: it keeps the distinct
+    records in memory.
 
     examples:
       typedbytes diff before.tb after.tb
@@ -96,31 +95,18 @@ def _in_order(first, second, dialect):
 
 def _unordered(first, second, dialect):
     """Yield the records that occur more often in one input than in the other, those of the first input first."""
-    from hashlib import blake2b
+    from typedbytes._report import RecordCounts  # start-up time
 
-    # Two records can be made to have one digest, but only if the salt is known beforehand.
-    salt = os.urandom(blake2b.SALT_SIZE)
-
-    def digest(record):
-        """Return a record of less than 16 bytes itself, else 16 bytes of digest: none of these is a short record."""
-        return record if len(record) < 16 else blake2b(record, digest_size=16, salt=salt).digest()
-
-    surplus: dict = {}
-    samples: dict = {}
-    for found, step in (first, 1), (second, -1):
-        for record in _records_of(found, dialect):
-            key = digest(record)
-            number = surplus.get(key, 0) + step
-            if number:
-                surplus[key] = number
-                samples[key] = record
-            else:
-                del surplus[key], samples[key]
-    for key, number in surplus.items():
+    counts = None
+    for found, times in (first, 1), (second, -1):
+        for chunk, _, nvalues in found:
+            counts = counts or RecordCounts(nvalues, dialect=dialect)
+            counts.add(chunk, times)
+    for record, number in counts.surplus() if counts else ():
         yield {
             "only in": "first" if number > 0 else "second",
             "times": abs(number),
-            "value": _shown(samples[key], dialect),
+            "value": _shown(record, dialect),
         }
 
 
