@@ -223,8 +223,15 @@ def test_a_bundle_is_the_same_every_time(archive, tmp_path):
         "modules": [archive.parent / "mine", archive.parent / "single.py"],
         "wheels": sorted(archive.parent.glob("*.whl")),
     }
-    hadoop.bundle(str(tmp_path / "again.zip"), **{name: list(map(str, paths)) for name, paths in parts.items()})
+    given = {name: list(map(str, paths)) for name, paths in parts.items()}
+    hadoop.bundle(str(tmp_path / "again.zip"), **given)
     assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
+    path = tmp_path / "stored.zip"
+    hadoop.bundle(str(path), **given, compress=False)
+    with zipfile.ZipFile(path) as stored, zipfile.ZipFile(archive) as compressed:
+        assert {item.compress_type for item in stored.infolist()} == {zipfile.ZIP_STORED}
+        assert stored.namelist() == compressed.namelist()
+        assert all(stored.read(name) == compressed.read(name) for name in compressed.namelist())
 
 
 def test_bundles_that_cannot_be(tmp_path):

@@ -94,9 +94,20 @@ def test_a_sample_in_any_chunks(nrecords, cuts, size, seed, nparts):
         nskipped = min(reservoir.ahead, len(rest), next(cuts))  # as Reader.skip does, in part
         reservoir.ahead -= nskipped
         rest, n = rest[nskipped:], next(cuts)
-        reservoir.take(b"".join(rest[:n]), nparts, len(rest))
+        reservoir.take(b"".join(rest[:n]), nparts, len(rest) // 20)
         rest = rest[n:]
-    assert [record for _, _, record in sorted(reservoir.drawn)] == drawn(encoded, size, seed)
+    pieces, expected = list(reservoir.pieces()), drawn(encoded, size, seed)
+    assert b"".join(piece for _, piece in pieces) == b"".join(expected)
+    assert all(tb.count(piece) for _, piece in pieces)
+    sources = [source for source, _ in pieces]
+    assert sources == sorted(set(sources), reverse=True)
+
+
+def test_a_sample_of_long_records_is_in_pieces():
+    reservoir, records = _report.Reservoir(5, 7), [tb.dumps(bytes([n]) * 50_000) for n in range(5)]
+    for source in ("a", "b"):
+        reservoir.take(b"".join(records if source == "a" else []), 1, source)
+    assert list(reservoir.pieces()) == [("a", b"".join(records[i : i + 2])) for i in (0, 2, 4)]
 
 
 @given(VALUES, VALUES, CUTS, CUTS, st.booleans())
@@ -186,7 +197,7 @@ def test_arguments_that_lead_beyond_a_record_are_refused():
         _report.Reservoir(-1, 5)
     nothing = _report.Reservoir(0, 5)
     nothing.take(b"\x02\x01" * 6, 1, "a file")
-    assert nothing.drawn == []
+    assert list(nothing.pieces()) == []
     for nparts in (-1, 0, 3):
         with pytest.raises(ValueError, match=f"nparts must be 1 or 2, not {nparts}"):
             _report.Reservoir(1, 5).take(b"\x02\x01" * 6, nparts, "a file")

@@ -81,7 +81,7 @@ class Archive:
         for path, below in _files_below(root, (root,), name, self.left_out):
             self.add_file(path, below)
 
-    def zipped(self):
+    def zipped(self, compression=zipfile.ZIP_DEFLATED):
         """Return the zip as bytes, which depend on the files only."""
         for name in self._data:
             parts = name.split("/")
@@ -93,10 +93,10 @@ class Archive:
                         "leave one of them out"
                     )
         file = io.BytesIO()
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
+        with zipfile.ZipFile(file, "w") as zipped:
             for name in sorted(self._data):
                 item = zipfile.ZipInfo(name, EPOCH)
-                item.compress_type = zipfile.ZIP_DEFLATED
+                item.compress_type = compression
                 item.external_attr = 0o644 << 16
                 zipped.writestr(item, self._data[name])
         return file.getvalue()

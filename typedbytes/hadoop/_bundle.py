@@ -54,14 +54,16 @@ def bundle(
     python_versions: Iterable[str] = (),
     platforms: Iterable[str] = (),
     find_links: Iterable[str] = (),
+    compress: bool = True,
     say: Callable[[str], object] = lambda line: None,
 ) -> int:
     """Write the archive `target`, a .zip, and return the number of files in it.
 
     It contains our installed package, `modules` (paths of files and folders, imported by their names) and `wheels`.
     With `python_versions` ("3.9") or `platforms` ("manylinux2014_x86_64"), pip downloads the wheels of our package and
-    of `requirements` for them, from its index or from the folders `find_links`. Raises SubmitError for files that do
-    not exist, and for names that would not reach the nodes unchanged.
+    of `requirements` for them, from its index or from the folders `find_links`. An archive that is only looked at is
+    made much sooner without `compress`. Raises SubmitError for files that do not exist, and for names that would not
+    reach the nodes unchanged.
 
     Hidden files, backups of editors and virtual environments in folders are left out, and `say` is called
     with a line that lists them; caches and files of version control are left out too. A link in a folder must
@@ -85,7 +87,7 @@ def bundle(
             _add_wheel(archive, wheel, _folders_for(wheel))
         for wheel, version in _fetched(folder, requirements, python_versions, platforms, find_links):
             _add_wheel(archive, wheel, [f"cp{version.replace('.', '')}/"])
-    data = archive.zipped()
+    data = archive.zipped(zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED)
     try:
         with atomic_file(target) as file, io.BufferedWriter(file) as buffer:
             buffer.write(data)

@@ -497,6 +497,17 @@ static inline int has_buffer(PyObject *object) {
 #define PyObject_CallFinalizerFromDealloc(object) 0
 #endif
 
+/* Whether the bytes of a memoryview are there, as far as its layout is known, with a lock that keeps them. */
+static inline int is_open_view(PyObject *view) {
+#if TB_KNOWN_SHARED
+    const PyMemoryViewObject *v = (const PyMemoryViewObject *)view;
+    return !(v->flags & _Py_MEMORYVIEW_RELEASED) && !(v->mbuf->flags & _Py_MANAGED_BUFFER_RELEASED);
+#else
+    (void)view;
+    return 0;
+#endif
+}
+
 /* Warn that `source` was not closed; imports nothing where the interpreter is ending. */
 static inline int warn_of_resource(PyObject *source, PyObject *text) {
 #if defined(PYPY_VERSION)

@@ -14,6 +14,7 @@ cdef extern from "core/cpython.h":
     PyObject* int_from_i64(int64_t value) noexcept
     PyObject* float_from_f64(double value) noexcept
     bint has_buffer(object obj) noexcept    # as PyObject_CheckBuffer
+    bint is_open_view(object view) noexcept    # False: a memoryview was released, or it is not known here
     # 0, or -1: an exception is set, as warnings are errors.
     int warn_of_resource(PyObject* source, PyObject* text) noexcept
     PyObject* int_from_u64(uint64_t value) noexcept    # of 2**63 or more

@@ -55,7 +55,8 @@ class SubmitSettings(JobSettings, BundleSettings):
 def bundle_of(settings: SubmitSettings, folder: str, made: str = "") -> str | None:
     """Return the path of the bundle, which is made in a folder unless one is given; None if the nodes need none.
 
-    made: the path of an earlier bundle, which is used if it is there and no options say what another should hold.
+    made: the path of the bundle of commands that are printed. An earlier one is used if it is there and no options say
+    what another should hold; else one is made that is only looked at.
     """
     contents = bundle_settings(settings)
     if settings.bundle or settings.no_bundle:
@@ -70,5 +71,5 @@ def bundle_of(settings: SubmitSettings, folder: str, made: str = "") -> str | No
     from typedbytes import hadoop
 
     path = os.path.join(folder, "typedbytes-bundle.zip")
-    hadoop.bundle(path, say=say_lines, **contents)
+    hadoop.bundle(path, compress=not made, say=say_lines, **contents)
     return path

@@ -93,7 +93,7 @@ def _draw_number(inputs, records, nrecords, chance):
                 if not chunk:
                     break
                 reservoir.take(chunk, nparts(reader), reader)
-    for reader, drawn in groupby(sorted(reservoir.drawn, key=itemgetter(0)), key=itemgetter(1)):
+    for reader, pieces in groupby(reservoir.pieces(), key=itemgetter(0)):
         with records.writer(reader) as writer:
-            for _, _, record in drawn:
-                writer.write_raw(record)
+            for _, piece in pieces:
+                writer.write_raw(piece)

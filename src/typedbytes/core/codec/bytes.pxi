@@ -85,8 +85,13 @@ cdef inline bint is_one_block(Py_buffer* view) noexcept:
 
 cdef int encode_buffer(Encoding* e, object obj) except -1:
     cdef Py_buffer view
-    if type(obj) is memoryview and not is_one_block(PyMemoryView_GET_BUFFER(obj)):
-        obj = obj.tobytes()
+    cdef Py_buffer* found
+    if type(obj) is memoryview:
+        found = PyMemoryView_GET_BUFFER(obj)
+        if not is_one_block(found):
+            obj = obj.tobytes()
+        elif is_open_view(obj):
+            return encode_payload(e, BYTES, found.buf, found.len)    # asking for the buffer takes as long
     PyObject_GetBuffer(obj, &view, PyBUF_CONTIG_RO)
     try:
         return encode_payload(e, BYTES, view.buf, view.len)
