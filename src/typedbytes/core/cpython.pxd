@@ -14,6 +14,7 @@ cdef extern from "core/cpython.h":
     PyObject* int_from_i64(int64_t value) noexcept
     PyObject* float_from_f64(double value) noexcept
     bint has_buffer(object obj) noexcept    # as PyObject_CheckBuffer
+    int has_own_order(object ordered) noexcept    # of an OrderedDict: its dict has its order; -1: not known here
     bint is_open_view(object view) noexcept    # False: a memoryview was released, or it is not known here
     # 0, or -1: an exception is set, as warnings are errors.
     int warn_of_resource(PyObject* source, PyObject* text) noexcept

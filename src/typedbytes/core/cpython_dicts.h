@@ -39,4 +39,31 @@ static inline int dict_next(PyObject *dict, Py_ssize_t *position, PyObject **key
 #endif
 }
 
+#if TB_KNOWN_SHARED && PY_VERSION_HEX < 0x030f0000
+/* An entry in the list of an OrderedDict, of which the first is known right after the dict. */
+typedef struct OrderedNode {
+    PyObject *key;
+    Py_hash_t hash;
+    struct OrderedNode *next, *prev;
+} OrderedNode;
+#define ORDERED_NBYTES (sizeof(PyDictObject) + 8 * sizeof(void *))
+#define MAX_WALK 4096    /* entries; of more, signals are handled on the way */
+#endif
+
+/* Whether the dict that an OrderedDict is has its order, not that of entries that were moved; -1: not known here. */
+static inline int has_own_order(PyObject *ordered) {
+#ifdef ORDERED_NBYTES
+    if (PyODict_Check(ordered) && PyODict_Type.tp_basicsize == ORDERED_NBYTES && PyDict_GET_SIZE(ordered) <= MAX_WALK) {
+        const OrderedNode *node = *(OrderedNode *const *)((PyDictObject *)ordered + 1);
+        Py_ssize_t position = 0;
+        PyObject *key, *value;
+        for (; node != NULL; node = node->next)
+            if (!dict_next(ordered, &position, &key, &value) || key != node->key) return 0;
+        return 1;
+    }
+#endif
+    (void)ordered;
+    return -1;
+}
+
 #endif

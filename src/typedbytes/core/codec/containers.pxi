@@ -523,10 +523,10 @@ cdef int encode_shared_dict(Encoding* e, object obj) except -1:
     return encode_whole_dict(e, PyDict_Copy(kept))
 
 
-cdef bint encode_first_pairs(Encoding* e, PathFrame* frame, object mapping, PyObject** rest,
-                             Py_ssize_t* nrest) except -1:
+cdef inline bint encode_first_pairs(Encoding* e, PathFrame* frame, object mapping, PyObject** rest,
+                                    Py_ssize_t* nrest) except -1:
     # Up to the first object that is not a scalar; from there on keys and values are stored in `rest`, each a new
-    # reference. False: there are too many. Apart from encode_shared_dict, of which each level of nesting takes stack.
+    # reference. False: there are too many.
     cdef Py_ssize_t npairs
     cdef Py_ssize_t position = 0
     cdef PyObject* key

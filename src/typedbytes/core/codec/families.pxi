@@ -121,6 +121,9 @@ cdef bint is_in_order(object ordered) except -1:
     cdef PyObject* key
     cdef PyObject* value
     cdef Py_ssize_t position = 0
+    cdef int known = has_own_order(ordered)
+    if known >= 0:
+        return known
     for each in ordered:
         if not dict_next(<PyObject*>ordered, &position, &key, &value) or key != <PyObject*>each:
             return False
