@@ -435,7 +435,8 @@ def test_each_task_begins_with_an_empty_folder_that_has_its_name(tmp_path):
             yield value, key
 
         def reducer(key, values):
-            assert os.listdir(os.environ["mapreduce_task_output_dir"]) == ["part-00000"]
+            # the engine makes the part meanwhile
+            assert set(os.listdir(os.environ["mapreduce_task_output_dir"])) <= {"part-00000"}
             return ()
 
         if __name__ == "__main__":
