@@ -25,8 +25,6 @@ cdef object borrow_buffer(object value, Value* v):
     # Contiguous bytes are BYTES, everything else is an array with its elements and shape; a memoryview has at most
     # MAX_DIMENSIONS.
     cdef Py_buffer* view
-    if is_numpy_time(value):
-        raise EncodeTypeError(f"cannot encode an object of type {type(value).__name__}: its unit would be lost")
     try:
         memory = memoryview(value)
     except (BufferError, ValueError) as error:
@@ -45,6 +43,8 @@ cdef object borrow_buffer(object value, Value* v):
     else:
         v.p = <const unsigned char*>view.buf
     if view.ndim == 1 and v.element == UNSIGNED_1 and not is_array(value):
+        if is_numpy_time(value):
+            raise EncodeTypeError(f"cannot encode an object of type {type(value).__name__}: its unit would be lost")
         v.code = BYTES
     return owner
 
