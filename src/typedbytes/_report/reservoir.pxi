@@ -4,6 +4,7 @@
 # only a record that is drawn is copied.
 
 from libc.math cimport exp, log, log1p
+from libc.string cimport memmove
 
 from typedbytes._core cimport skip_up_to
 
@@ -11,6 +12,11 @@ cdef double MAX_AHEAD = 2.0 ** 60
 
 cdef enum:
     PIECE_NBYTES = 1 << 16
+
+cdef struct Draw:
+    Py_ssize_t end            # of the record, in all of them
+    Py_ssize_t place          # in the sample; the record is of the sample until a later draw has its place
+    Py_ssize_t source         # in the list of sources
 
 
 cdef class Reservoir:
@@ -25,12 +31,14 @@ cdef class Reservoir:
     """
 
     cdef public long long ahead
-    cdef list records         # those of the sample
-    cdef int64_t* numbers     # how many were drawn before each of them, also those that others have replaced
+    cdef WriteBuffer records  # one after the other, also those that others have replaced
+    cdef WriteBuffer draws    # a Draw for each of them
+    cdef Py_ssize_t* numbers  # of the draws of the sample, by place
+    cdef Py_ssize_t nplaces
     cdef Py_ssize_t capacity  # of `numbers`
-    cdef Py_ssize_t ndrawn
-    cdef list sources         # [source, how many were drawn up to its end]
-    cdef list last            # of `sources`
+    cdef Py_ssize_t max_held  # bytes of records and draws at which what has been replaced is dropped
+    cdef list sources
+    cdef Py_ssize_t nsources
     cdef Py_ssize_t size
     cdef double probability   # of drawing the next record
     cdef uint64_t state
@@ -42,10 +50,14 @@ cdef class Reservoir:
         start_skipping(&self.skipping, &self.d)
         if size < 0:
             raise ValueError(f"size must be at least 0, not {size}")
-        self.size, self.state, self.records, self.sources, self.probability = size, seed, [], [], 1
+        start_owned(&self.records, PIECE_NBYTES)
+        start_owned(&self.draws, sizeof(Draw))
+        self.size, self.state, self.sources, self.probability = size, seed, [], 1
 
     def __dealloc__(self):
         PyMem_Free(self.numbers)
+        drop(&self.records)
+        drop(&self.draws)
         stop_skipping(&self.skipping)
 
     def take(self, data, int nparts, source):
@@ -55,9 +67,9 @@ cdef class Reservoir:
         checked_nparts(nparts)
         if self.size == 0:
             return
-        if self.last is None or self.last[0] is not source:
-            self.last = [source, self.ndrawn]
-            self.sources.append(self.last)
+        if self.nsources == 0 or self.sources[self.nsources - 1] is not source:
+            self.sources.append(source)
+            self.nsources += 1
         contiguous = get_view(data, &view)
         try:
             start_records(&self.d, &self.skipping, &view)
@@ -67,10 +79,9 @@ cdef class Reservoir:
                     return
                 start = self.d.buf.cursor
                 self.skip(1, nparts)
-                self.draw(start[:self.d.buf.cursor - start])
+                self.draw(start, self.d.buf.cursor - start)
                 PyErr_CheckSignals()
         finally:
-            self.last[1] = self.ndrawn
             PyBuffer_Release(&view)
 
     cdef long long skip(self, long long nrecords, int nparts) except -1:
@@ -81,43 +92,74 @@ cdef class Reservoir:
             raise_skipped(&self.d, &self.skipping, outcome)
         return nvalues // nparts
 
-    cdef int draw(self, bytes record) except -1:
+    cdef int draw(self, const unsigned char* record, Py_ssize_t nbytes) except -1:
         cdef double passed
-        cdef Py_ssize_t place = len(self.records)
-        cdef int64_t* numbers
+        cdef Py_ssize_t place = self.nplaces
+        cdef Draw* draw
         if place == self.size:
+            if self.nheld() > self.max_held:
+                self.drop_replaced()
             place = <Py_ssize_t>(self.uniform() * self.size)
-            self.records[place] = record
         else:
             if place == self.capacity:
-                numbers = <int64_t*>PyMem_Realloc(self.numbers, 2 * (place + 32) * sizeof(int64_t))
-                if numbers == NULL:
-                    raise MemoryError
-                self.numbers, self.capacity = numbers, 2 * (place + 32)
-            self.records.append(record)
-        self.numbers[place] = self.ndrawn
-        self.ndrawn += 1
-        if len(self.records) == self.size:
+                self.add_places(place + 32)
+            self.nplaces += 1
+        append_bytes_of(&self.records, record, nbytes)
+        reserve(&self.draws, sizeof(Draw))
+        draw = <Draw*>self.draws.cursor
+        draw.end, draw.place, draw.source = written(&self.records), place, self.nsources - 1
+        self.numbers[place] = self.ndraws()
+        self.draws.cursor += sizeof(Draw)
+        if self.nplaces == self.size:
             self.probability *= exp(log(1 - self.uniform()) / self.size)
             passed = log(1 - self.uniform()) / log1p(-self.probability) if self.probability < 1 else 0
             self.ahead = <long long>passed if passed < MAX_AHEAD else <long long>MAX_AHEAD
         return 0
 
+    cdef int add_places(self, Py_ssize_t nplaces) except -1:
+        cdef Py_ssize_t capacity = self.capacity + nplaces
+        cdef Py_ssize_t* numbers = <Py_ssize_t*>PyMem_Realloc(self.numbers, capacity * sizeof(Py_ssize_t))
+        if numbers == NULL:
+            raise MemoryError
+        self.numbers, self.capacity = numbers, capacity
+        return 0
+
+    cdef inline Py_ssize_t ndraws(self) noexcept:
+        return written(&self.draws) // <Py_ssize_t>sizeof(Draw)
+
+    cdef inline Py_ssize_t nheld(self) noexcept:
+        return written(&self.records) + written(&self.draws)
+
+    cdef int drop_replaced(self) noexcept:
+        # What is held may then double: the time that this takes is in proportion to what is drawn.
+        cdef Draw* draws = <Draw*>self.draws.start
+        cdef Draw draw
+        cdef Py_ssize_t number, ndraws = self.ndraws(), start, end = 0
+        self.records.cursor, self.draws.cursor = self.records.start, self.draws.start
+        for number in range(ndraws):
+            draw, start = draws[number], end
+            end = draw.end
+            if self.numbers[draw.place] == number:
+                self.numbers[draw.place] = self.ndraws()
+                memmove(self.records.cursor, self.records.start + start, end - start)
+                self.records.cursor += end - start
+                draw.end = written(&self.records)
+                (<Draw*>self.draws.cursor)[0] = draw
+                self.draws.cursor += sizeof(Draw)
+        self.max_held = PIECE_NBYTES + 2 * self.nheld()
+        return 0
+
     def pieces(self):
         """Yield (source, records) in the order of the input: whole records, several at a time if they are short."""
-        cdef Py_ssize_t i, end, number = 0, nbytes = 0
-        cdef list drawn = [None] * self.ndrawn, piece = []
-        for i in range(len(self.records)):
-            drawn[self.numbers[i]] = self.records[i]
-        for source, end in self.sources:
-            while number < end:
-                if drawn[number] is not None:    # else another has replaced it
-                    piece.append(drawn[number])
-                    nbytes += len(<bytes>drawn[number])
-                number += 1
-                if piece and (nbytes >= PIECE_NBYTES or number == end):
-                    yield source, b"".join(piece)
-                    piece, nbytes = [], 0
+        cdef Draw* draw
+        cdef Py_ssize_t number, ndraws, start = 0
+        self.drop_replaced()
+        ndraws = self.ndraws()
+        for number in range(ndraws):
+            draw = <Draw*>self.draws.start + number
+            if draw.end - start >= PIECE_NBYTES or number + 1 == ndraws or draw[1].source != draw.source:
+                piece, start = self.records.start[start:draw.end], draw.end
+                yield self.sources[draw.source], piece
 
     cdef double uniform(self) noexcept:
         # At least 0, less than 1: SplitMix64, whose numbers are the same everywhere.
