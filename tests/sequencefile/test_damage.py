@@ -586,6 +586,28 @@ def test_typed_bytes_of_a_map_keep_half_of_a_surrogate_pair():
     assert pairs == [(1, tb.Writable(f"{IO}UTF8", HALF))]
 
 
+LATIN = b"\0\0\0\0\1\x8c\1a\x8c\1\xe9"  # a map of the Text "a" to a Text that is not UTF-8
+
+
+@pytest.mark.parametrize(("class_name", "data", "expected"), [
+    ("MapWritable", LATIN, {"a": "\udce9"}),
+    ("UTF8", b"\0\1\xe9", "\udce9"),
+    ("ObjectWritable", b"\0\x10java.lang.String\0\1\xe9", "\udce9"),
+])  # fmt: skip
+def test_text_that_is_not_utf_8_inside_a_writable(class_name, data, expected):
+    with pytest.raises(tb.FormatError, match="text is not UTF-8: ") as caught:
+        sequencefile.decode(class_name, data)
+    assert (caught.value.option, caught.value.record) == ("unicode_errors", None)
+    assert sequencefile.decode(class_name, data, unicode_errors="surrogateescape") == expected
+    file = header(f"{IO}NullWritable", f"{IO}{class_name}") + record(b"", data)
+    assert list(sequencefile.Reader(file, unicode_errors="surrogateescape")) == [(None, expected)]
+
+
+def test_typed_bytes_of_a_map_keep_the_bytes_of_text():
+    typed = sequencefile.Reader(header(f"{IO}Text", f"{IO}MapWritable") + record(b"\1k", LATIN)).read_typed()
+    assert typed == b"\7\0\0\0\1k\n\0\0\0\1\7\0\0\0\1a\7\0\0\0\1\xe9"
+
+
 @pytest.mark.parametrize("kind", ["text-map", "int-sortedmap", "text-object", "text-primitives"])
 def test_self_describing_writables_cut_and_changed(kind):
     reader = sequencefile.Reader(files()[f"none/{kind}"], raw=True)

@@ -294,6 +294,13 @@ def test_an_error_has_the_class_the_path_and_the_offset(data, kind, message, off
     assert (caught.value.offset, caught.value.path) == (offset, path)
 
 
+@pytest.mark.parametrize(("class_name", "data"), [("IntWritable", b"ab"), ("Text", b"\2a"), (EVENT, b"a")])
+def test_an_error_of_a_value_by_itself_has_no_record(class_name, data):
+    with pytest.raises(tb.DecodeError) as caught:
+        sequencefile.decode(class_name, data, classes=CLASSES)
+    assert caught.value.record is None and "record" not in str(caught.value)
+
+
 def test_a_value_that_does_not_fit_a_type_has_its_place_in_the_writable():
     @dataclasses.dataclass
     class Wrong:
@@ -459,6 +466,16 @@ com.example.Event: id: long, name: text,
     at: optional<vlong>
 mrgeo.TileId: LongWritable
 """
+
+
+@pytest.mark.parametrize("kind", ["MapWritable", "ObjectWritable", "list<SortedMapWritable>", "short = 1, text"])
+def test_a_file_of_descriptions_with_classes_that_are_known(monkeypatch, tmp_path, kind):
+    (tmp_path / "classes").write_text(f"com.example.E: {kind}\n")
+    monkeypatch.setenv("TYPEDBYTES_CLASSES", str(tmp_path / "classes"))
+    assert sequencefile.decode("IntWritable", bytes(4)) == 0
+    assert sequencefile.decode("MapWritable", b"\0\0\0\0\0") == {}
+    with pytest.raises(tb.DecodeError, match="com.example.E"):
+        sequencefile.decode("com.example.E", b"")
 
 
 def test_a_file_of_descriptions(tmp_path, monkeypatch):

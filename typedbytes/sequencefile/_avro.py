@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CLASSES", "program_of"]
+__all__ = ["CLASSES", "has_like_members", "program_of"]
 
 CLASSES = tuple(f"org.apache.avro.mapred.Avro{name}" for name in ("Key", "Value", "Wrapper"))
 
@@ -28,13 +28,9 @@ def program_of(class_name: str, part: str, metadata: Mapping[str, str]) -> Class
 
     Raises FormatError for metadata that is not a schema.
     """
-    text = metadata.get(f"avro.{part}.schema")
-    if class_name not in CLASSES or text is None:
+    schema = _schemas_of(class_name, part, metadata).of_values
+    if schema is None:
         return None
-    try:
-        schema = _Schemas().node(json.loads(text), "", 0)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise FormatError(f"the metadata avro.{part}.schema is not a schema of Avro: {error!r:.200}", 0) from None
 
     def read(data, depth):
         source = types.Source(data)
@@ -50,18 +46,38 @@ def program_of(class_name: str, part: str, metadata: Mapping[str, str]) -> Class
     return ClassProgram(class_name, tree, lambda name: tree)
 
 
+def has_like_members(class_name: str, part: str, metadata: Mapping[str, str]) -> bool:
+    """Return whether a union in the schema of the keys or the values has members that are the same in typed bytes."""
+    return _schemas_of(class_name, part, metadata).has_like_members
+
+
+def _schemas_of(class_name, part, metadata):
+    schemas, text = _Schemas(), metadata.get(f"avro.{part}.schema")
+    if class_name not in CLASSES or text is None:
+        return schemas
+    try:
+        schemas.of_values = schemas.node(json.loads(text), "", 0)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise FormatError(f"the metadata avro.{part}.schema is not a schema of Avro: {error!r:.200}", 0) from None
+    return schemas
+
+
 class _Schemas:
     """Makes nodes of the JSON of a schema, with the named types so far."""
 
     def __init__(self):
         self._named = {}
+        self.of_values = None  # the node of the whole schema
+        self.has_like_members = False
 
     def node(self, schema, namespace, level):
         """Return the node of a schema."""
         if level > types.MAX_DEPTH:
             raise ValueError("it nests too deep")
         if isinstance(schema, list):
-            return types.Union([self.node(each, namespace, level + 1) for each in schema])
+            union = types.Union([self.node(each, namespace, level + 1) for each in schema])
+            self.has_like_members |= union.has_like_members
+            return union
         kind = schema["type"] if isinstance(schema, dict) else schema
         if not isinstance(kind, str):
             return self.node(kind, namespace, level + 1)

@@ -35,6 +35,10 @@ _COLUMNS = {
     "null": "unknown", "boolean": "bool", "int": "int", "long": "long", "float": "float", "double": "double",
     "bytes": "bytes", "string": "string", "enum": "string", "fixed": "bytes", "decimal": "string",
 }  # fmt: skip
+#: What typed bytes have for several types.
+_FORMS = {
+    "enum": "string", "decimal": "string", "fixed": "bytes", "int": "long", "float": "double", "map": "record",
+}  # fmt: skip
 
 
 class Source:
@@ -293,7 +297,10 @@ class Union(_Container):
     def __init__(self, members):
         self._members = members
         self.nparts = 1 + sum(node.nparts for node in members)
-        self._has_double = any(node.kind == "double" for node in members)
+        self._kinds = {node.kind for node in members}
+        forms = [_FORMS.get(node.kind, node.kind) for node in members]
+        #: Whether typed bytes may not say of which member a value is.
+        self.has_like_members = len(set(forms)) < len(forms)
 
     def column(self, level):
         found = [node for node in self._members if node.kind != "null"]
@@ -308,7 +315,9 @@ class Union(_Container):
     def write(self, value, sink):
         for number, node in enumerate(self._members):
             part = bytearray()
-            if node.kind == "float" and self._has_double and type(value) is not Float:
+            if node.kind == "float" and "double" in self._kinds and type(value) is not Float:
+                continue
+            if node.kind == "record" and "array" in self._kinds and type(value) is list:
                 continue
             try:
                 node.write(value, part)

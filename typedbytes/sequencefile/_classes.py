@@ -26,18 +26,34 @@ _ENTRY = re.compile(r"(?![0-9])([\w$]+(?:\.[\w$]+)*)\s*:\s*(.*)", re.ASCII | re.
 class Classes:
     """Described classes by name; their programs are made when they are first asked for."""
 
-    def __init__(self, texts: Mapping[str, str], outer: Classes | None = None) -> None:
+    def __init__(
+        self, texts: Mapping[str, str], outer: Classes | None = None, *, where: str = "", is_checked: bool = False
+    ) -> None:
         self._texts = texts
         self._outer = outer  # for classes that these do not describe
+        self._where = where  # the file that messages name
+        self._is_checked = is_checked
         self._programs: dict[str, ClassProgram] = {}
 
     def __contains__(self, name: str) -> bool:
         return name in self._texts or (self._outer is not None and name in self._outer)
 
     def check(self) -> Classes:
-        """Raise ValueError for a description that is wrong; return the classes."""
-        for name in self._texts:
-            self.program(name)
+        """Raise ValueError for a description that is wrong; return the classes.
+
+        A description may need a class that is known by default. It is looked for in all classes, these among them, so
+        that this calls itself; they are not checked twice.
+        """
+        if not self._is_checked:
+            self._is_checked = True
+            try:
+                for name in self._texts:
+                    self.program(name)
+            except ValueError as error:
+                self._is_checked = False
+                if not self._where:
+                    raise
+                raise ValueError(f"{self._where}: {error}") from None
         return self
 
     def program(self, name: str) -> ClassProgram | None:
@@ -55,6 +71,19 @@ class Classes:
         if self._outer is None or name not in self._outer:
             raise ValueError(f"{name} is not described")
         return self._outer.tree(name)
+
+    def has_choice(self, name: str) -> bool:
+        """Return whether a class holds one of several, which typed bytes do not name."""
+        trees, seen = [self.tree(name)], {name}
+        while trees:
+            kind, _, _, items, _, value = trees.pop()
+            if kind == "choice" and len(items) > 1:
+                return True
+            if kind == "class" and value not in seen:
+                seen.add(value)
+                items = (self.tree(value),)
+            trees += items
+        return False
 
 
 def parse_file(text: str, where: str) -> dict[str, str]:
@@ -114,23 +143,20 @@ def texts_of(classes) -> dict[str, str]:
 
 def _ours_and_users():
     path = os.environ.get(CLASSES_FILE)
-    return _with_users(path, os.environ.get("XDG_CONFIG_HOME"), os.environ.get("HOME"))
+    return _with_users(path, os.environ.get("XDG_CONFIG_HOME"), os.environ.get("HOME")).check()
 
 
 @functools.lru_cache(maxsize=8)
 def _with_users(path, config_home, home):
-    from typedbytes.sequencefile._class_library import TEXTS
-
-    ours = Classes(TEXTS)
     if path is None:
         folder = config_home or (os.path.join(home, ".config") if home else None)
         path = folder and os.path.join(folder, "typedbytes", "classes")
-        if not path or not os.path.isfile(path):
-            return ours
-    if not path:
-        return ours
-    classes = Classes(_read_file(path), ours)
-    try:
-        return classes.check()
-    except ValueError as error:  # the caller has not named the file
-        raise ValueError(f"{path}: {error}") from None
+        path = path if path and os.path.isfile(path) else ""
+    return Classes(_read_file(path), _ours(), where=path) if path else _ours()
+
+
+@functools.lru_cache(maxsize=1)
+def _ours():
+    from typedbytes.sequencefile._class_library import TEXTS
+
+    return Classes(TEXTS, is_checked=True)

@@ -15,7 +15,7 @@ from typedbytes import _core
 from typedbytes._base import locations
 from typedbytes._base.compression import refuse_compressed_sequence_file
 from typedbytes.errors import FormatError
-from typedbytes.sequencefile import _codecs, _native, _writables
+from typedbytes.sequencefile import _codecs, _native, _record_types, _writables
 
 TYPE_CHECKING = False
 
@@ -284,7 +284,7 @@ class Writer(_native.Writer):
         }
         for part, program in (("key", key_program), ("value", value_program)):
             if types[part] is not None:
-                keywords[f"{part}_type"] = _writables.by_names(types[part], program)
+                keywords[f"{part}_type"] = _record_types.by_names(types[part], program)
         if isinstance(file, (str, os.PathLike)):
             _native.Writer(io.BytesIO(), **keywords).close()  # refuses wrong options before the file is emptied
         file, ours = locations.opened(file, "a" if options.get("append_at") else "w")
@@ -379,5 +379,5 @@ def encode(
     name = _writables.full_name(class_name)
     keywords = {**options, "type": type, "omit_none": omit_none}
     function, program = _writables.find_encoder(name, type, _writables.by_full_name(encoders), classes, keywords)
-    keywords["type"] = _writables.by_names(type, program)
+    keywords["type"] = _record_types.by_names(type, program)
     return _native.encode(name, obj, function=function, program=program, **keywords)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-__all__ = ["typed_decoder", "typed_encoder"]
+__all__ = ["by_names", "typed_decoder", "typed_encoder"]
 
 TYPES = ("type", "key_type", "value_type")
 
@@ -59,3 +59,14 @@ def typed_encoder(
     encode_typed = Encoder(**{**options, **dict.fromkeys(TYPES), "type": kind}).encode
     decode = Decoder(exact=True, **errors).decode
     return lambda obj: encode(decode(encode_typed(obj)))
+
+
+def by_names(kind, program):
+    """Return a type of what is written as a described class: a NamedTuple by the names of its fields."""
+    if program is None or not (isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")):
+        return kind
+    from typing import Annotated
+
+    from typedbytes.records import Map
+
+    return Annotated[kind, Map]

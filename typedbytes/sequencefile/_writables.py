@@ -32,6 +32,7 @@ _IO = "org.apache.hadoop.io."
 _TYPED_BYTES = KINDS["org.apache.hadoop.typedbytes.TypedBytesWritable"]
 _MAX_DEPTH = 64
 AVRO = "org.apache.avro.mapred."  # its classes are read by the schema in the header
+_KEPT = "surrogateescape"  # text that is not UTF-8, where values are exact
 #: The variable with the path of a file of descriptions.
 CLASSES_FILE = "TYPEDBYTES_CLASSES"
 
@@ -66,7 +67,8 @@ def find_converters(class_name, part=None, *, decoders, classes=None, types=None
     `part`. options: of a Decoder.
     """
     program = find_program(class_name, classes)
-    decode, to_typed = _find_converters(class_name, decoders, None if program is not None else classes)
+    errors = (options or {}).get("unicode_errors", "strict")
+    decode, to_typed = _find_converters(class_name, decoders, None if program is not None else classes, errors)
     if program is not None and class_name not in decoders:
         return None, None, program
     kind = (types or {}).get(part)
@@ -92,17 +94,6 @@ def find_encoder(class_name, kind, encoders, classes, options):
     return typed_encoder(class_name, kind, encode, options), None
 
 
-def by_names(kind, program):
-    """Return a type of what is written as a described class: a NamedTuple by the names of its fields."""
-    if program is None or not (isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")):
-        return kind
-    from typing import Annotated
-
-    from typedbytes.records import Map
-
-    return Annotated[kind, Map]
-
-
 def find_program(class_name, classes=None):
     """Return the ClassProgram of a class that the caller, the user or this library describes, or None."""
     if not classes and (class_name in KINDS or class_name in _SELF_DESCRIBING) and not environ.get(CLASSES_FILE):
@@ -122,13 +113,13 @@ def is_known(class_name):
     )
 
 
-def _find_converters(class_name, decoders, classes):
+def _find_converters(class_name, decoders, classes, unicode_errors):
     if class_name in decoders:
         decoder = decoders[class_name]
         return decoder, lambda data: Encoder().encode(decoder(data))
     if class_name not in _SELF_DESCRIBING:
         return None, None
-    decode_whole = partial(_decode_whole, class_name, classes=classes)
+    decode_whole = partial(_decode_whole, class_name, classes=classes, unicode_errors=unicode_errors)
     to_typed = (lambda data: encode_exactly(decode_whole(data, exact=True))) if class_name in _MAPS else None
     return partial(decode_whole, exact=False), to_typed
 
@@ -139,7 +130,7 @@ def encode_exactly(value):
     A map is encoded from its pairs, which may have keys that Python finds equal.
     """
     if type(value) is not _Pairs:
-        return Encoder().encode(value)
+        return Encoder(unicode_errors=_KEPT).encode(value)
     return b"\x0a" + struct.pack(">i", len(value)) + b"".join(encode_exactly(part) for pair in value for part in pair)
 
 
@@ -151,8 +142,8 @@ class OpaqueError(Exception):
     """Raised for a class whose size is not known: the bytes are kept undecoded."""
 
 
-def _decode_whole(class_name, data, exact, classes):
-    body = WritableReader(data, exact, classes)
+def _decode_whole(class_name, data, exact, classes, unicode_errors):
+    body = WritableReader(data, exact, classes, unicode_errors=unicode_errors)
     try:
         value = _SELF_DESCRIBING[class_name](body)
     except OpaqueError:
@@ -172,7 +163,8 @@ def format_decimal(number, scale):
 class WritableReader:
     """Reads the bytes of a Writable in order."""
 
-    def __init__(self, data, exact, classes=None, depth=0):
+    def __init__(self, data, exact, classes=None, depth=0, unicode_errors="strict"):
+        self.unicode_errors = _KEPT if exact else unicode_errors
         self.data = data
         self.offset = 0
         self.exact = exact
@@ -225,26 +217,29 @@ class WritableReader:
     def read_text(self, nbytes):
         """Return n bytes of UTF-8 as text."""
         start = self.offset
-        return self.decode_text(self.read_bytes(nbytes), "utf-8", "strict", start)
+        return self.decode_text(self.read_bytes(nbytes), start)
 
     def read_java_text(self):
         """Return text as DataOutput.writeUTF and UTF8 write it: u16 length, modified UTF-8, NUL as two bytes."""
         start = self.offset
         data = self.read_bytes(self.read_number(">H")).replace(b"\xc0\x80", b"\0")
-        halves = self.decode_text(data, "utf-8", "surrogatepass", start)
-        if self.exact:  # the bytes are kept, and names of classes have no surrogates
-            return halves
         try:
-            return halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+            halves = data.decode("utf-8", "surrogatepass")
+            # with exact the bytes are kept, and names of classes have no surrogates
+            return halves if self.exact else halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
         except UnicodeDecodeError as error:
-            raise FormatError("text with half of a surrogate pair", start) from error
+            if self.unicode_errors == "strict" and error.encoding != "utf-8":
+                raise FormatError("text with half of a surrogate pair", start) from error
+            return self.decode_text(data, start)
 
-    def decode_text(self, data, encoding, errors, start):
+    def decode_text(self, data, start):
         """Return bytes as text, or raise FormatError with their offset."""
         try:
-            return data.decode(encoding, errors)
+            return data.decode("utf-8", self.unicode_errors)
         except UnicodeDecodeError as error:
-            raise FormatError(f"text is not UTF-8: {error.reason}", start) from error
+            refused = FormatError(f"text is not UTF-8: {error.reason}", start)
+            refused.option = "unicode_errors"
+            raise refused from error
 
     def read_nested(self, read):
         """Read a nested Writable."""
@@ -303,7 +298,7 @@ def reader_of(class_name, classes=None):
 
 def _read_described(program, body):
     typed, body.offset = program.read(body.data, body.offset, body.depth)
-    return Decoder(exact=body.exact).decode(typed)
+    return Decoder(exact=body.exact, unicode_errors=body.unicode_errors).decode(typed)
 
 
 def _read_object(body):

@@ -245,11 +245,16 @@ cdef object decode_other_class(WritableClass writable, Decoding* d, bytes data):
     except DecodeError as error:
         reraise_memory_error(error)
         raise relocated(error, error.message, d.buf.start_offset + error.offset, error.code, error.path,
-                        d.record_index) from None
+                        record_of(d)) from None
+
+
+cdef object record_of(const Decoding* d):
+    # None: not in a file.
+    return None if d.record_index < 0 else d.record_index
 
 
 cdef object writable_error(Decoding* d, str message):
-    return FormatError(message, d.buf.start_offset, None, "", d.record_index)
+    return FormatError(message, d.buf.start_offset, None, "", record_of(d))
 
 
 cdef int raise_size(WritableClass writable, Decoding* d, long long wanted, Py_ssize_t nbytes) except -1:
@@ -318,7 +323,7 @@ cdef bytes convert_to_typed(WritableClass writable, Decoding* d, const unsigned 
     except DecodeError as error:
         reraise_memory_error(error)
         raise relocated(error, error.message, d.buf.start_offset + error.offset, error.code, error.path,
-                        d.record_index) from None
+                        record_of(d)) from None
 
 
 cdef int check_typed(Decoding* d, Skipping* skipping, const unsigned char* p, Py_ssize_t nbytes) except -1:
@@ -387,7 +392,7 @@ cdef int append_writable(WritableClass writable, Decoding* d, const unsigned cha
     name = writable.class_name.encode("utf-8")
     if nbytes > MAX_LENGTH - 4 - len(name):
         raise LimitError(f"a {writable.class_name} of {nbytes} bytes is too long for typed bytes: "
-                         "at most 2^31-1 with its class name", d.buf.start_offset, None, "", d.record_index)
+                         "at most 2^31-1 with its class name", d.buf.start_offset, None, "", record_of(d))
     reserve(out, 9 + len(name) + nbytes)
     store_code(out, WRITABLE)
     store_i32(out.cursor, <int32_t>(4 + len(name) + nbytes))

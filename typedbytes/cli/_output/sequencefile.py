@@ -9,7 +9,8 @@ import typedbytes
 from typedbytes import sequencefile
 from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure
 from typedbytes.cli._records.encoded import is_pairs
-from typedbytes.sequencefile._writables import full_name
+from typedbytes.sequencefile._native import KINDS
+from typedbytes.sequencefile._writables import AVRO, full_name
 
 TYPE_CHECKING = False
 
@@ -65,6 +66,20 @@ def check_same_header(header, other):
     return header
 
 
+def _loses_members(name, part, metadata):
+    """Return whether typed bytes may not say which of several classes a value of this class has."""
+    if name in KINDS:
+        return False
+    if name.startswith(AVRO):
+        from typedbytes.sequencefile._avro import has_like_members
+
+        return has_like_members(name, part, metadata)
+    from typedbytes.sequencefile._classes import classes_of
+
+    classes = classes_of(None)
+    return name in classes and classes.has_choice(name)
+
+
 class SequenceFileOutput:
     """Write pairs to a SequenceFile with the metadata of its inputs, and with their classes unless others are given."""
 
@@ -82,12 +97,12 @@ class SequenceFileOutput:
     def expect(self, reader):
         """Prepare for the records of this reader."""
         self._open(reader)
-        for name in self._header[:2]:
-            if name in _MAPS:
+        for part, name, before in zip(("key", "value"), self._header, header_of(reader)):
+            if name in _MAPS or (name == before and _loses_members(name, part, self._header.metadata)):
                 raise Failure(
                     USAGE,
-                    f"a {name.rpartition('.')[2]} cannot be made from its typed bytes "
-                    "(typedbytes convert copies such files)",
+                    f"the class {name} cannot be made from typed bytes "
+                    "(typedbytes convert copies its records, unless it changes a class)",
                 )
 
     def _open(self, reader):
@@ -105,11 +120,15 @@ class SequenceFileOutput:
         self._writer = self._writing.__enter__()
 
     def copy_raw(self, reader):
-        """Copy records that cannot be made from typed bytes as they are; return whether this was done."""
+        """Copy records of classes that are not simple, if none changes, as they are; return whether this was done.
+
+        Typed bytes may not say all that is in them, and of some there is no writer.
+        """
         self._open(reader)
-        if not {*self._header[:2]}.intersection(_MAPS):
+        file, classes = getattr(reader, "sequence_file", None), self._header[:2]
+        if file is None or classes != header_of(reader)[:2] or {*classes}.issubset(KINDS):
             return False
-        for key, value in reader.sequence_file:
+        for key, value in file:
             self._writer.write_raw(key, value)
         return True
 
