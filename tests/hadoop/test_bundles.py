@@ -322,6 +322,19 @@ def test_modules_of_one_name(small, tmp_path):
             hadoop.bundle(str(tmp_path / "b.zip"), modules=wrong)
 
 
+def test_a_module_and_a_package_of_one_name(small, tmp_path):
+    (tmp_path / "mine.py").touch()
+    (tmp_path / "typedbytes.py").touch()
+    both = [str(tmp_path / "mine.py"), tree(tmp_path / "mine", "__init__.py")]
+    for wrong, found in (
+        (both, r"mine\.py"),
+        (both[::-1], "mine/__init__"),
+        ([str(tmp_path / "typedbytes.py")], "typed"),
+    ):
+        with pytest.raises(hadoop.SubmitError, match=f"it already contains {found}"):
+            hadoop.bundle(str(tmp_path / "b.zip"), modules=wrong)
+
+
 def entry_of(name, mode):
     item = zipfile.ZipInfo(name)
     item.external_attr = mode << 16

@@ -133,8 +133,11 @@ def _add_package(archive):
 def _add_module(archive, path):
     path = os.path.abspath(path)
     name = os.path.basename(path)
-    if archive.holds(name):
-        raise SubmitError(f"{path} cannot be put into a bundle: it already contains {name}")
+    stem, suffix = os.path.splitext(name)
+    of_same_import = f"{name}.py" if os.path.isdir(path) else f"{stem}/__init__.py" if suffix == ".py" else name
+    for found in (name, of_same_import):
+        if archive.holds(found):
+            raise SubmitError(f"{path} cannot be put into a bundle: it already contains {found}")
     if os.path.isdir(path):
         archive.add_folder(path, name)
     else:
