@@ -12,7 +12,7 @@ from fuzz import options as sets
 from fuzz.choices import Choices
 from fuzz.guard import Guard
 from fuzz.streams import ReadintoPieces, ReadPieces, SharedPieces, said, same, taken
-from support.column_values import EXACT, as_struct, rows_of
+from support.column_values import EXACT, Unreadable, as_struct, rows_of
 from support.sequencefiles import files
 from support.vectors import exact_repr
 from typedbytes import columns, sequencefile
@@ -156,7 +156,14 @@ def check_columns(choices, wire, options, pairs, trouble):
         found = taken(batches, batch_reader)
     dialect = structure.get("dialect", "hadoop")
     rows = [row for batch in batches for row in rows_of(batch, dialect)]
-    assert exact_repr(as_struct(rows, dialect)) == exact_repr(as_struct(expected[: len(rows)], dialect))
+    if fault is not None and len(rows) > len(expected):  # a column of encoded values does not decode text
+        assert Unreadable in rows[len(expected)]
+        rows, found = rows[: len(expected)], fault
+    as_kept = [
+        tuple(value if value is Unreadable and text else other for value, other in zip(*each))
+        for each in zip(rows, expected)
+    ]
+    assert exact_repr(as_struct(rows, dialect)) == exact_repr(as_struct(as_kept, dialect))
     if len(rows) == len(expected) and fault is None:
         assert said(found) == said(end)
     else:

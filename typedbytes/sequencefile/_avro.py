@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CLASSES", "has_like_members", "program_of"]
 
+#: Of types that are the same in typed bytes, the one that stands for them.
+_LIKE = {"enum": "string", "decimal": "string", "fixed": "bytes", "int": "long", "float": "double", "map": "record"}
 CLASSES = tuple(f"org.apache.avro.mapred.Avro{name}" for name in ("Key", "Value", "Wrapper"))
 
 
@@ -75,9 +77,9 @@ class _Schemas:
         if level > types.MAX_DEPTH:
             raise ValueError("it nests too deep")
         if isinstance(schema, list):
-            union = types.Union([self.node(each, namespace, level + 1) for each in schema])
-            self.has_like_members |= union.has_like_members
-            return union
+            members = [self.node(each, namespace, level + 1) for each in schema]
+            self.has_like_members |= len({_LIKE.get(each.kind, each.kind) for each in members}) < len(members)
+            return types.Union(members)
         kind = schema["type"] if isinstance(schema, dict) else schema
         if not isinstance(kind, str):
             return self.node(kind, namespace, level + 1)

@@ -35,10 +35,6 @@ _COLUMNS = {
     "null": "unknown", "boolean": "bool", "int": "int", "long": "long", "float": "float", "double": "double",
     "bytes": "bytes", "string": "string", "enum": "string", "fixed": "bytes", "decimal": "string",
 }  # fmt: skip
-#: What typed bytes have for several types.
-_FORMS = {
-    "enum": "string", "decimal": "string", "fixed": "bytes", "int": "long", "float": "double", "map": "record",
-}  # fmt: skip
 
 
 class Source:
@@ -298,9 +294,6 @@ class Union(_Container):
         self._members = members
         self.nparts = 1 + sum(node.nparts for node in members)
         self._kinds = {node.kind for node in members}
-        forms = [_FORMS.get(node.kind, node.kind) for node in members]
-        #: Whether typed bytes may not say of which member a value is.
-        self.has_like_members = len(set(forms)) < len(forms)
 
     def column(self, level):
         found = [node for node in self._members if node.kind != "null"]

@@ -10,15 +10,15 @@ import os
 import re
 
 from typedbytes.sequencefile._class_language import parse
-from typedbytes.sequencefile._native import ClassProgram
-from typedbytes.sequencefile._writables import CLASSES_FILE
+from typedbytes.sequencefile._native import KINDS, ClassProgram
+from typedbytes.sequencefile._writables import AVRO, CLASSES_FILE
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CLASSES_FILE", "Classes", "classes_of", "parse_file", "texts_of"]
+__all__ = ["CLASSES_FILE", "Classes", "classes_of", "is_simple", "loses_members", "parse_file", "texts_of"]
 
 _ENTRY = re.compile(r"(?![0-9])([\w$]+(?:\.[\w$]+)*)\s*:\s*(.*)", re.ASCII | re.DOTALL)
 
@@ -139,6 +139,23 @@ def texts_of(classes) -> dict[str, str]:
         if not isinstance(name, str) or not isinstance(text, str):
             raise TypeError(f"classes are descriptions by class name, both str, not {name!r:.40}: {text!r:.40}")
     return texts
+
+
+def is_simple(name: str) -> bool:
+    """Return whether a class is one whose bytes its typed bytes give again."""
+    return name in KINDS
+
+
+def loses_members(name: str, part: str, metadata: Mapping[str, str]) -> bool:
+    """Return whether typed bytes may not say which of several classes is in the keys or values of a file."""
+    if is_simple(name):
+        return False
+    if name.startswith(AVRO):
+        from typedbytes.sequencefile._avro import has_like_members
+
+        return has_like_members(name, part, metadata)
+    classes = classes_of(None)
+    return name in classes and classes.has_choice(name)
 
 
 def _ours_and_users():

@@ -9,8 +9,8 @@ import typedbytes
 from typedbytes import sequencefile
 from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure
 from typedbytes.cli._records.encoded import is_pairs
-from typedbytes.sequencefile._native import KINDS
-from typedbytes.sequencefile._writables import AVRO, full_name
+from typedbytes.sequencefile._classes import is_simple, loses_members
+from typedbytes.sequencefile._writables import full_name
 
 TYPE_CHECKING = False
 
@@ -66,20 +66,6 @@ def check_same_header(header, other):
     return header
 
 
-def _loses_members(name, part, metadata):
-    """Return whether typed bytes may not say which of several classes a value of this class has."""
-    if name in KINDS:
-        return False
-    if name.startswith(AVRO):
-        from typedbytes.sequencefile._avro import has_like_members
-
-        return has_like_members(name, part, metadata)
-    from typedbytes.sequencefile._classes import classes_of
-
-    classes = classes_of(None)
-    return name in classes and classes.has_choice(name)
-
-
 class SequenceFileOutput:
     """Write pairs to a SequenceFile with the metadata of its inputs, and with their classes unless others are given."""
 
@@ -98,7 +84,7 @@ class SequenceFileOutput:
         """Prepare for the records of this reader."""
         self._open(reader)
         for part, name, before in zip(("key", "value"), self._header, header_of(reader)):
-            if name in _MAPS or (name == before and _loses_members(name, part, self._header.metadata)):
+            if name in _MAPS or (name == before and loses_members(name, part, self._header.metadata)):
                 raise Failure(
                     USAGE,
                     f"the class {name} cannot be made from typed bytes "
@@ -126,7 +112,7 @@ class SequenceFileOutput:
         """
         self._open(reader)
         file, classes = getattr(reader, "sequence_file", None), self._header[:2]
-        if file is None or classes != header_of(reader)[:2] or {*classes}.issubset(KINDS):
+        if file is None or classes != header_of(reader)[:2] or all(map(is_simple, classes)):
             return False
         for key, value in file:
             self._writer.write_raw(key, value)
