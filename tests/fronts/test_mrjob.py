@@ -1,6 +1,8 @@
 """Scripts of mrjob run unchanged, and print what the original printed: expect.py says how that was found."""
 
+import bz2
 import functools
+import gzip
 import json
 import os
 import pickle
@@ -616,3 +618,29 @@ def test_a_script_of_another_library_is_refused(tmp_path, library):
     for command in ("run", "submit"):
         _, said = run_module("typedbytes", tmp_path, command, "--as", library, script, "in", "-o", "out", code=64)
         assert said == f"typedbytes {command}: {script} imports mrjob, not {library}: give --as mrjob\n"
+
+
+@pytest.mark.parametrize("runner, nbytes, ends", [("local", 3893, ["", "", ""]), ("inline", None, ["", ".gz", ".bz2"])])
+def test_a_mapper_of_whole_files_gets_decompressed_ones_on_the_runner_local(tmp_path, runner, nbytes, ends):
+    """As bin.py of mrjob 0.7.4 does, in _manifest_download_content(): by gunzip and bunzip2; inline does without."""
+    text = "".join(f"{number}\n" for number in range(1, 1001)).encode()
+    files = {"s.txt": text, "s.txt.gz": gzip.compress(text), "s.txt.bz2": bz2.compress(text), "s.Z": b"as it is"}
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    body = """
+    def mapper_raw(self, path, uri):
+        import os
+        with open(path, "rb") as file:
+            yield [os.path.basename(path), os.path.basename(uri)], len(file.read())
+    """
+    words = [written(tmp_path, body), "-r", runner, "--no-conf", "-q", *files]
+    lines = [f'["s.txt{end}", "{name}"]\t{nbytes or len(data)}' for end, (name, data) in zip(ends, files.items())]
+    assert run_front(tmp_path, *words)[0].decode().splitlines() == [*lines, '["s.Z", "s.Z"]\t8']
+
+
+def test_a_command_for_bash():
+    """Of util.py of mrjob 0.5.12."""
+    from typedbytes.fronts.mrjob.util import bash_wrap
+
+    assert bash_wrap("echo 'a b' | cat") == "bash -c 'echo '\\''a b'\\'' | cat'"
+    assert subprocess.check_output(bash_wrap("echo 'a b' | cat"), shell=True) == b"a b\n"

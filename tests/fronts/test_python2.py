@@ -147,3 +147,58 @@ def test_the_file_of_a_dumbo_job_replaces_neither_the_script_nor_an_input(tmp_pa
     _, said = run_front(tmp_path, "job.py", *words, "-output", output, code=1)
     assert said == f"ERROR: -output {output} is the script or an input, which it would replace: give another path\n"
     assert {name: (tmp_path / name).read_text() for name in texts} == texts
+
+
+RANGES = """
+from pydoop.mapreduce import api, pipes
+
+class Mapper(api.Mapper):
+    def map(self, context):
+        context.emit(int(context.value), "")
+
+class Reducer(api.Reducer):
+    def reduce(self, context):
+        context.emit(context.key, "")
+
+class Ranges(api.Partitioner):
+    def partition(self, key, ntasks):
+        return key * ntasks // 100
+
+def __main__():
+    pipes.run_task(pipes.Factory(Mapper, Reducer, partitioner_class=Ranges))
+"""
+
+
+@pytest.mark.parametrize("way", [[], ["--inline"]])
+@pytest.mark.parametrize("parts", [["10", "30", "50 70", "90"], ["10 30", "50 70 90"], ["10 30 50 70 90"]])
+def test_a_partitioner_of_pydoop_says_the_number_of_the_task(tmp_path, parts, way):
+    """As Hadoop's pipes take what partition() returns: the ranges of keys are in the order of the part files."""
+    (tmp_path / "job.py").write_text(RANGES)
+    (tmp_path / "in").write_text("".join(f"{number}\n" for number in range(10, 100, 20)))
+    words = ["--as", "pydoop", *way, "-q", "--output-format", "text", "-o", "out", "--reducers", str(len(parts))]
+    run_module("typedbytes", tmp_path, "run", *words, "job.py", "in")
+    written = [path.read_text().split() for path in sorted((tmp_path / "out").glob("part-*"))]
+    assert [" ".join(each) for each in written] == parts
+
+
+@pytest.mark.parametrize("number", ["100", "-30"])
+def test_a_number_that_no_task_has_fails_the_job(tmp_path, number):
+    """As Hadoop's "Illegal partition" does."""
+    (tmp_path / "job.py").write_text(RANGES)
+    (tmp_path / "in").write_text(f"{number}\n")
+    words = ["--as", "pydoop", "-q", "-o", "out", "--reducers", "4", "job.py", "in"]
+    _, said = run_module("typedbytes", tmp_path, "run", *words, code=1)
+    returned = int(number) * 4 // 100
+    assert f"partition() returned {returned} for the key {number}: it must be from 0 to 3\n" in said
+
+
+def test_the_hash_of_a_part_leads_to_its_task(monkeypatch):
+    """On each engine and on Hadoop: the bytes of the part have a hash with the number."""
+    import typedbytes
+    from typedbytes.fronts.pydoop.mapreduce import pipes
+
+    for ntasks in (2, 7, 64, 1000):
+        monkeypatch.setenv("mapreduce_job_reduces", str(ntasks))
+        part_of = pipes._Partition(type("Same", (), {"partition": staticmethod(lambda key, _: key)}))
+        for number in range(ntasks):
+            assert (typedbytes.hash_code(typedbytes.dumps(part_of(number))) & 0x7FFFFFFF) % ntasks == number

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typedbytes.jobs.errors import JobError
 
-__all__ = ["NoInput", "NotAPair", "NotSupported", "Refusal", "text_without_options"]
+__all__ = ["BadLine", "NoInput", "NoSuchTask", "NotAPair", "NotSupported", "Refusal", "text_without_options"]
 
 
 class Refusal(TypedBytesError):
@@ -22,6 +22,14 @@ class NotSupported(Refusal, NotImplementedError):
 
 class NoInput(Refusal, OSError):
     """An input does not exist."""
+
+
+class BadLine(Refusal, ValueError):
+    """A line of the input is not in the form that its format has."""
+
+
+class NoSuchTask(Refusal, ValueError):
+    """A partitioner has returned a number that no reduce task has."""
 
 
 class NotAPair(Refusal, TypeError):

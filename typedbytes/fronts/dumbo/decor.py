@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typedbytes.fronts.dumbo.user_code import instance_of
+from typedbytes.fronts.dumbo.user_code import in_wrapper
 from typedbytes.fronts.dumbo.util import Options
 from typedbytes.streaming import lib as ours
 
@@ -27,8 +27,15 @@ def SecondaryMapper(mapper: Any) -> Any:
 
 def JoinMapper(mapper: Any, isprimary: bool = False) -> Any:
     """Return a mapper whose keys are those of one side of a join."""
-    mark = ours.primary if isprimary else ours.secondary
-    return mark(instance_of(mapper))
+    marked = (ours.primary if isprimary else ours.secondary)(in_wrapper(mapper))
+    marked.opts = Options(getattr(mapper, "opts", None))
+    return marked
+
+
+def is_join(mapper: Any, reducer: Any) -> bool:
+    """Return whether the keys of an iteration are those of a join."""
+    kind = reducer if isinstance(reducer, type) else type(reducer)
+    return issubclass(kind, ours.JoinCombiner) or isinstance(mapper, (ours._Marked, ours.MultiMapper))
 
 
 primary: Callable[[Any], Any] = PrimaryMapper
@@ -43,7 +50,5 @@ class opt:
 
     def __call__(self, func: Any) -> Any:
         """Return the function, which has the option."""
-        if not hasattr(func, "opts"):
-            func.opts = Options()
-        func.opts.add(*self._option)
+        func.opts = Options([*(getattr(func, "opts", None) or ()), self._option])  # that of a base stays as it is
         return func

@@ -7,7 +7,8 @@ import json
 from itertools import chain, groupby
 
 from typedbytes.fronts.dumbo.decor import JoinMapper, PrimaryMapper, SecondaryMapper
-from typedbytes.fronts.dumbo.user_code import instance_of
+from typedbytes.fronts.dumbo.user_code import in_wrapper
+from typedbytes.fronts.dumbo.util import Options
 from typedbytes.streaming import lib as ours
 from typedbytes.streaming.lib import (
     JoinCombiner,
@@ -64,9 +65,14 @@ def nsmallestreducer(n: int, key: Any = None) -> Callable[..., Any]:
 class MultiMapper(ours.MultiMapper):
     """Call for each record the mappers whose pattern is in the name of its file; none for a file without a pattern."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.opts: Options = Options()
+
     def add(self, pattern: str, mapper: Any) -> None:
         """Add a mapper."""
-        super().add(pattern, instance_of(mapper))
+        super().add(pattern, in_wrapper(mapper))
+        self.opts += getattr(mapper, "opts", None) or ()
 
     def configure(self) -> None:
         """Start the mappers of the task's file."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from itertools import chain
+from itertools import chain, groupby
 
-from typedbytes.fronts.dumbo.util import incrcounter, setstatus
+from typedbytes import dumps
+from typedbytes.fronts.dumbo.given import path_as_given
+from typedbytes.fronts.dumbo.util import incrcounter, loadcode, setstatus
 from typedbytes.streaming.task_environment import PARAM, Task
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-__all__ = ["Counter", "Counters", "MapRedBase", "Params", "adapted"]
+__all__ = ["Counter", "Counters", "MapRedBase", "Params", "adapted", "combined", "in_wrapper"]
 
 
 class Params:
@@ -75,55 +77,91 @@ def instance_of(code: Any) -> Any:
     return type(f"Dumbo{code.__name__}", (code, MapRedBase), {})() if isinstance(code, type) else code
 
 
-def adapted(code: Any, role: str, configure: Any = None, close: Any = None, cleanup: Any = None) -> Any:
+def in_wrapper(mapper: Any) -> Any:
+    """Return the code of a mapper for a wrapper of streaming.lib, which writes what close() returns."""
+    code = instance_of(mapper)
+    return code if _yields_at_end(getattr(code, "close", None)) else _WithoutPairsAtEnd(code)
+
+
+class _WithoutPairsAtEnd:
+    """A mapper whose close() returns nothing."""
+
+    def __init__(self, code):
+        self._code = code
+        self.map = getattr(code, "map", code)
+        self.configure = getattr(code, "configure", None)
+
+    def close(self):
+        self._code.close()
+
+
+def _yields_at_end(close):
+    """Return whether the pairs that close() returns are output: those of our own wrappers; dumbo drops all others."""
+    return close is None or getattr(close, "__module__", None) == "typedbytes.streaming.lib"
+
+
+def adapted(code: Any, role: str, ends: Sequence[Any] = (None, None, None), options: Any = None) -> Any:
     """Return the code of a role for streaming.Step.
 
-    configure, close, cleanup: functions that a call gives beside the code. close is called at the end, and what
-    cleanup yields is output.
+    ends: the functions configure, close and cleanup that a call gives beside the code. close is called at the end, and
+    what cleanup yields is output. options: the StepOptions of its iteration.
     """
-    if code is None or isinstance(code, str):
-        return code
-    return _Adapter(code, role, configure, close, cleanup)
+    return code if code is None or isinstance(code, str) else _Adapter(code, role, ends, options)
 
 
 class _Adapter:
     """A mapper, combiner or reducer, made when its task starts."""
 
-    def __init__(self, code, role, configure, close, cleanup):
-        self._code, self._given = code, (configure, close, cleanup)
+    def __init__(self, code, role, ends, options):
+        self._code, self._ends, self._options = code, ends, options
         self._method = "map" if role == "map" else "reduce"
         self.partition_by: Any = getattr(code, "partition_by", None)
         if role != "reduce" or self.partition_by is None:
             del self.partition_by
-        self._adds_path = role == "map" and "yes" in _opts_of(code).get("addpath", [])
         setattr(self, self._method, self._process)
 
     def _process(self, records: Iterator[Any]) -> Iterator[Any]:
-        configure, close, cleanup = self._given
+        if self._options is not None:
+            os.environ.update(self._options.environment)  # of the task, which ends with it
+            if self._method == "map":
+                records = _as_asked(records, self._options)
+        configure, close, cleanup = self._ends
         code = instance_of(self._code)
         start = getattr(code, "configure", configure)
         if start is not None:
             start()
-        process = getattr(code, self._method, code)
-        if self._adds_path:
-            path = Task(os.environ).input_file
-            records = (((path, key), value) for key, value in records)
-        yield from _called(process, records)
+        yield from _called(getattr(code, self._method, code), records)
         cleanup = getattr(code, "cleanup", cleanup)
         yield from (cleanup() or ()) if cleanup is not None else ()
         end = getattr(code, "close", close)
         if end is not None:
-            yield from _pairs_in(end())
+            returned = end()
+            yield from returned if _yields_at_end(end) else ()
 
 
-def _opts_of(code):
-    opts = getattr(code, "opts", None)
-    return {} if opts is None else opts.to_dict()
+def _as_asked(records, options):
+    """Return the records of a mapper as options of its iteration ask for them."""
+    if options.parses_code:
+        records = loadcode(line if isinstance(line, str) else os.fsdecode(line) for _, line in records)
+    if options.adds_path:
+        path = path_as_given(Task(os.environ).input_file)
+        records = (((path, key), value) for key, value in records)
+    return records
 
 
-def _pairs_in(returned):
-    """Return what close() of our own wrappers returns: pairs; dumbo's own returns nothing."""
-    return () if returned is None or not hasattr(returned, "__iter__") else returned
+def combined(mapper: Any, combiner: Any) -> Any:
+    """Return a mapper that combines its own pairs, all of them in memory as in dumbo: of a job without a reducer."""
+
+    def map_and_combine(records: Iterator[Any]) -> Iterator[Any]:
+        pairs = sorted(mapper.map(records), key=_encoded_key)
+        groups = (list(group) for _, group in groupby(pairs, _encoded_key))
+        yield from combiner.reduce((group[0][0], (value for _, value in group)) for group in groups)
+
+    return map_and_combine
+
+
+def _encoded_key(pair):
+    return dumps(pair[0])
 
 
 def _called(process: Callable[..., Any], records: Iterator[Any]) -> Iterator[Any]:

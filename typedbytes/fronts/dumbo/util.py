@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
 import sys
+
+from typedbytes.fronts.refusals import BadLine
+from typedbytes.streaming.task_environment import REFUSAL_LINE, ROLE_QUERY
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
+    from typing import Any, NoReturn
 
 __all__ = ["Options", "dumpcode", "dumptext", "incrcounter", "loadcode", "loadtext", "parseargs", "setstatus"]
 
@@ -23,10 +28,11 @@ class Options:
             self.add(key, value)
 
     def add(self, key: str, value: Any) -> None:
-        """Add a value, unless it is there."""
+        """Add a value at the end, to which one that is there moves."""
         values = self._values.setdefault(key, [])
-        if value not in values:
-            values.append(value)
+        if value in values:
+            values.remove(value)
+        values.append(value)
 
     def update(self, key: str, values: Iterable[Any]) -> None:
         """Add values."""
@@ -83,14 +89,18 @@ class Options:
 
 
 def parseargs(args: Iterable[str]) -> Options:
-    """Return the options of a command line, each a word with a dash and a value."""
+    """Return the options of a command line, each a word with a dash and the words of its value."""
     found, key = Options(), None
+    values: list[str] = []
     for word in args:
-        if word.startswith("-") and key is None and len(word) > 1:
-            key = word[1:]
-        elif key is not None:
-            found.add(key, word)
-            key = None
+        if word.startswith("-") and len(word) > 1 and (key is None or values):
+            if key is not None:
+                found.add(key, " ".join(values))
+            key, values = word[1:], []
+        else:
+            values.append(word)
+    if key is not None:
+        found.add(key, " ".join(values))
     return found
 
 
@@ -107,10 +117,12 @@ def named_values(opts: Options, *keys: str) -> dict[str, str]:
 
 def number_of(opts: Options, key: str) -> int | None:
     """Return the first value of an option that takes a number, None without one."""
-    word = str(next(iter(opts[key]), ""))
-    if word and not (word.isascii() and word.isdigit()):
+    if not opts[key]:
+        return None
+    word = str(opts[key][0])
+    if not (word.isascii() and word.isdigit()):
         fail(f"-{key} takes a number, not {word}")
-    return int(word) if word else None
+    return int(word)
 
 
 def dumpcode(outputs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, str]]:
@@ -121,8 +133,22 @@ def dumpcode(outputs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, str]]:
 def loadcode(inputs: Iterable[str]) -> Iterator[tuple[Any, Any]]:
     """Yield the keys and values of lines of reprs."""
     for line in inputs:
-        key, _, value = line.rstrip("\r\n").partition("\t")
-        yield ast.literal_eval(key), ast.literal_eval(value)
+        key, tab, value = line.rstrip("\r\n").partition("\t")
+        try:
+            if not tab:
+                raise ValueError("there is no TAB")
+            yield _literal(key), _literal(value)
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            message = f"a line must have the repr of a key, a TAB and that of a value, not {line!r:.80}"
+            raise BadLine(message) from None
+
+
+#: A string, which stays as it is, or an integer of Python 2 with its L.
+_LONG = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\b(\d+)L\b""")
+
+
+def _literal(text):
+    return ast.literal_eval(_LONG.sub(lambda found: found[1] or found[2], text) if "L" in text else text)
 
 
 def dumptext(outputs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, str]]:
@@ -157,6 +183,6 @@ def setstatus(message: Any) -> None:
     streaming.status(message)
 
 
-def fail(message: str) -> None:
-    """End the process with a message."""
-    sys.exit(f"ERROR: {message}")
+def fail(message: str) -> NoReturn:
+    """End the process with a message, also for the engine that asks a script for its steps."""
+    sys.exit(f"{REFUSAL_LINE if ROLE_QUERY in os.environ else 'ERROR: '}{message}")

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["properties_of", "run_task", "steps_of"]
 
 TAB = b"\t"
+#: What mrjob decompresses for mapper_raw, by the ends of names.
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2"}
 
 
 def run_task(kind: type[MRJob], argv: Sequence[str]) -> NoReturn:
@@ -39,19 +41,21 @@ def run_task(kind: type[MRJob], argv: Sequence[str]) -> NoReturn:
 
 
 def steps_of(kind: type[MRJob], words: Sequence[str], job: MRJob | None = None) -> list[streaming.Step]:
-    """Return the Steps of a job; words: its options that tasks get; job: where files have the paths of the user."""
-    job = job or kind(list(words))
-    steps = job.steps()
-    return [_step_of(kind, list(words), job, number, step, len(steps)) for number, step in enumerate(steps)]
+    """Return the Steps of a job; words: its options that tasks get.
+
+    job: given in the process of the user (-r inline), where files have their paths, and are read as they are.
+    """
+    is_inline, job = job is not None, job or kind(list(words))
+    return [_step_of(kind, list(words), job, number, step, is_inline) for number, step in enumerate(job.steps())]
 
 
-def _step_of(kind, words, job, number, step, nsteps):
+def _step_of(kind, words, job, number, step, is_inline):
     if not isinstance(step, MRStep):
         raise NotSupported(f"step {number + 1} is a {type(step).__name__}: only steps of Python run here")
     roles = [role for role, name in NAMES.items() if role == "map" or step.has(name)]
     if "combine" in roles and "reduce" not in roles:
         raise NotSupported(f"step {number + 1} has a combiner and no reducer")
-    functions = {role: _RoleCode(kind, words, role, number, "reduce" in roles) for role in roles}
+    functions = {role: _RoleCode(kind, words, role, number, "reduce" in roles, is_inline) for role in roles}
     sorts_values = bool(job.sort_values()) and "reduce" in roles and not _is_text()
     return streaming.Step(
         functions["map"], functions.get("reduce"), functions.get("combine"),
@@ -77,8 +81,11 @@ def _is_text():
 class _RoleCode:
     """The code of a role: called once with all records, it makes lines of them and pairs of the lines it gets back."""
 
-    def __init__(self, kind: type[MRJob], words: list[str], role: str, number: int, has_reducer: bool) -> None:
+    def __init__(
+        self, kind: type[MRJob], words: list[str], role: str, number: int, has_reducer: bool, is_inline: bool
+    ) -> None:
         self._kind, self._words, self._role, self._number, self._has_reducer = kind, words, role, number, has_reducer
+        self._is_inline = is_inline
         if role == "map":
             self.map = self._process
         else:
@@ -93,7 +100,7 @@ class _RoleCode:
         lines = self._lines(records, is_text)
         if step["mapper_raw"] and self._role == "map":
             paths = (line.rpartition(TAB)[2].decode() for line in lines)
-            files = _copied(paths, os.environ) if is_text else map(_existing, paths)
+            files = _copied(paths, os.environ) if is_text else _existing(paths, self._is_inline)
             return writes(_written(job, self._number, name, files))
         return writes(_lines_of_role(job, step, self._number, name, lines))
 
@@ -121,19 +128,23 @@ class _RoleCode:
         return (value if isinstance(value, bytes) else str(value).encode() for _, value in records)
 
 
-def _existing(path: str) -> tuple[str, str]:
-    """Return the path of a file of this machine, which is its URI too."""
-    if not os.path.exists(path):
-        raise FileNotFoundError(
-            f"mapper_raw needs the name of a file on each line, not {path!r:.80}: "
-            "start the script by python -m typedbytes.fronts, which hands it the names of its inputs"
-        )
-    return path, path
+def _existing(paths: Iterable[str], is_inline: bool) -> Iterator[tuple[str, str]]:
+    """Yield the path of each file of this machine, or that of a decompressed copy, and its path, which is its URI too.
+
+    mrjob's runner inline decompresses nothing: is_inline.
+    """
+    for path in paths:
+        if not os.path.exists(path):
+            raise FileNotFoundError(
+                f"mapper_raw needs the name of a file on each line, not {path!r:.80}: "
+                "start the script by python -m typedbytes.fronts, which hands it the names of its inputs"
+            )
+        with tempfile.TemporaryDirectory() as folder:
+            yield (path if is_inline else _decompressed(path, folder)), path
 
 
 def _copied(paths: Iterable[str], environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield for each path on Hadoop's file system that of a decompressed copy, and its URL."""
-    from typedbytes._base.compression import compression_of_text, decompressed_as
     from typedbytes.fronts.file_systems import HadoopFileSystem
 
     for path in paths:
@@ -141,12 +152,20 @@ def _copied(paths: Iterable[str], environ: Mapping[str, str]) -> Iterator[tuple[
         with tempfile.TemporaryDirectory(dir=".") as folder:
             copy = os.path.join(folder, os.path.basename(path))
             HadoopFileSystem().get(url, copy)
-            kind = compression_of_text(path)
-            if kind in ("gzip", "bzip2"):
-                with open(copy, "rb") as source, open(os.path.splitext(copy)[0], "wb") as file:
-                    shutil.copyfileobj(decompressed_as(source, kind), file)
-                copy = file.name
-            yield copy, url
+            yield _decompressed(copy, folder), url
+
+
+def _decompressed(path, folder):
+    """Return the path of a file's contents: its own, or that of a copy in a folder if its name is of a compression."""
+    from typedbytes._base.compression import decompressed_as
+
+    base, suffix = os.path.splitext(os.path.basename(path))
+    if suffix not in COMPRESSIONS:
+        return path
+    copy = os.path.join(folder, base)
+    with open(path, "rb") as source, open(copy, "wb") as file:
+        shutil.copyfileobj(decompressed_as(source, COMPRESSIONS[suffix]), file)
+    return copy
 
 
 def _lines_of_role(job, step, number, name, lines):

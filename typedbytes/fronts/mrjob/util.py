@@ -147,6 +147,12 @@ def cmd_line(args: Sequence[Any]) -> str:
     return " ".join(shlex.quote(str(each)) for each in args)
 
 
+def bash_wrap(cmd_str: str) -> str:
+    """Return a line for a shell that has bash run another line; of mrjob before 0.6."""
+    escaped = cmd_str.replace("'", "'\\''")
+    return f"bash -c '{escaped}'"
+
+
 def shlex_split(s: str) -> list[str]:
     """Return the words of a line of a shell."""
     return shlex.split(s)

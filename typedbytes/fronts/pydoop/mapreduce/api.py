@@ -145,10 +145,10 @@ class Combiner(Reducer):
 
 
 class Partitioner(Component):
-    """Chooses the reduce task of a key: keys with one result of partition(key, n) reach one task."""
+    """Chooses the reduce task of a key."""
 
     def partition(self, key: Any, num_of_reduces: int) -> int:
-        """Return the number of the task."""
+        """Return the number of the task, from 0; another number than that of a task fails the job."""
         raise NotImplementedError
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from itertools import count
+from operator import index
 
-from typedbytes import streaming
+from typedbytes import dumps, hash_code, streaming
 from typedbytes.fronts.pydoop.mapreduce import api
+from typedbytes.fronts.refusals import NoSuchTask
 from typedbytes.streaming.task_environment import task
 
 TYPE_CHECKING = False
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["Factory", "run_module", "run_task"]
+
+MAX_INT = 0x7FFFFFFF  # Java's Integer.MAX_VALUE, by which its HashPartitioner takes the sign off a hash
 
 
 class Factory(api.Factory):
@@ -55,7 +60,7 @@ def run_task(factory: Any, **options: Any) -> None:
     reducer: Any = _Code(factory.create_reducer, "reduce") if has_reducer else None
     combiner: Any = _Code(factory.create_combiner, "reduce") if has_combiner else None
     if partitioner is not None and reducer is not None:
-        reducer.partition_by = lambda key: partitioner.partition(key, task().nreducers or 1)
+        reducer.partition_by = _Partition(partitioner)
     streaming.run(steps=[streaming.Step(mapper, reducer, combiner)], argv=sys.argv[:2])
 
 
@@ -70,6 +75,33 @@ def run_module(names: dict[str, Any]) -> None:
         (mapper, "map"), (reducer, "reduce"), (combiner if reducer else None, "reduce"),
     )]  # fmt: skip
     streaming.run(steps=[streaming.Step(*codes)], argv=sys.argv[:2])
+
+
+class _Partition:
+    """The part of a key, which the hash of Hadoop sends to the reduce task that a partitioner says.
+
+    Engines take no number of a task: they take the hash of a part, the same everywhere. So the parts are integers, the
+    first for each task whose encoded bytes have a hash with its number.
+    """
+
+    def __init__(self, partitioner: Any) -> None:
+        self._partition = partitioner.partition
+        self._parts: dict[int, int] = {}
+        self._integers = count()
+
+    def __call__(self, key: Any) -> int:
+        ntasks = task().nreducers or 1
+        number = index(self._partition(key, ntasks))
+        if ntasks == 1:  # Hadoop asks no partitioner then
+            return 0
+        if not 0 <= number < ntasks:
+            raise NoSuchTask(
+                f"partition() returned {number} for the key {key!r:.80}: it must be from 0 to {ntasks - 1}"
+            )
+        while number not in self._parts:
+            part = next(self._integers)
+            self._parts.setdefault((hash_code(dumps(part)) & MAX_INT) % ntasks, part)
+        return self._parts[number]
 
 
 class _Code:
