@@ -55,6 +55,33 @@ public class CallPeer {
                 throw new Exception("checked \ud800");
             })
             .on("deep", values -> deep(0))
+            .on("assert", values -> {
+                throw new AssertionError("asserted");
+            })
+            .on("unnamed", values -> {
+                throw new IllegalStateException("of no name") { };
+            })
+            .on("lazy", values -> new java.util.AbstractList<Object>() {
+                @Override
+                public Object get(int index) {
+                    if (index == 2) {
+                        throw new NoClassDefFoundError("org/example/Missing");
+                    }
+                    return new byte[500_000];
+                }
+
+                @Override
+                public int size() {
+                    return 3;
+                }
+            })
+            .on("levels", values -> {
+                List<Object> list = new ArrayList<>();
+                for (int i = 1; i < (Integer) values.get(0); i++) {
+                    list = new ArrayList<>(java.util.Collections.singletonList(list));
+                }
+                return list;
+            })
             .on("strange", values -> new Object())
             .on("last error", values -> lastError.get())
             .on("wait", values -> {

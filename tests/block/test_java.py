@@ -9,6 +9,7 @@ import zlib
 import numpy
 import pytest
 
+import typedbytes as tb
 from fuzz import java_blocks
 from support import block_peer, block_reference as slow
 from support.block_calls import formatted
@@ -40,6 +41,17 @@ def test_java_echoes_random_messages(wire):
     rng = random.Random(wire)
     with block_peer.peer("echo", wire) as sock:
         echo_messages(sock, wire, rng, 1500)
+
+
+def test_java_echoes_the_bits_of_a_nan():
+    with block_peer.peer("echo", "native") as sock:
+        reader, writer = BlockReader(sock, exact=True), BlockWriter(sock, "native")
+        for bits in ("7fa00001", "ffa00001", "7f800001", "7fc00000", "7fffffff", "7f800000"):
+            number = tb.loads(bytes.fromhex(f"05{bits}"), exact=True)
+            writer.write([number, [number], float(number)])
+            one, (other,), double = reader.read()
+            assert (type(one), type(other), type(double)) == (tb.Float, tb.Float, float)
+            assert {struct.pack(">d", each) for each in (one, other, double)} == {struct.pack(">d", number)}
 
 
 def test_java_echoes_ids_and_large_values(tmp_path):

@@ -4,12 +4,14 @@ import array
 import contextlib
 import datetime
 import os
+import re
 import resource
 import signal
 import socket
 import subprocess
 import time
 import typing
+from pathlib import Path
 
 import numpy
 import pytest
@@ -30,11 +32,11 @@ def bounded():
         yield
 
 
-def java(*arguments):
+def java(*arguments, options=jars.QUICK_START):
     """Start the peer."""
     folder = jars._made(jars.BUILD / "java-call-peer", [SOURCE, *block_peer.SOURCES], compile_peer)
     command = [
-        jars.find_tool("java"), *jars.QUICK_START, "-cp", f"{folder}:{block_peer.classes()}", "CallPeer", *arguments,
+        jars.find_tool("java"), *options, "-cp", f"{folder}:{block_peer.classes()}", "CallPeer", *arguments,
     ]  # fmt: skip
     return subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -45,13 +47,21 @@ def compile_peer(folder):
 
 
 @contextlib.contextmanager
-def java_server(path=None):
+def java_server(path=None, options=jars.QUICK_START):
     """Yield the process of a server and its address; it ends with its input."""
-    with java("serve", *([path] if path else [])) as process:
+    with java("serve", *([path] if path else []), options=options) as process:
         where = process.stdout.readline().strip()
         yield process, (where if path else ("127.0.0.1", int(where)))
         process.stdin.close()
         process.wait(timeout=SECONDS)
+
+
+def levels(value):
+    """Return how many lists are inside each other."""
+    count = 0
+    while isinstance(value, list):
+        value, count = value[0] if value else None, count + 1
+    return count
 
 
 class Visit(typing.NamedTuple):
@@ -92,13 +102,19 @@ def test_python_calls_java(kind, tmp_path):
                     ("check", r"Exception: checked \?"),
                     ("deep", "StackOverflowError: null"),
                     ("deep list", "IllegalArgumentException: containers nest deeper than 256"),
+                    ("assert", "AssertionError: asserted"),
+                    ("unnamed", "^IllegalStateException: of no name"),
+                    ("lazy", "NoClassDefFoundError: org/example/Missing"),
                     ("strange", "IllegalArgumentException: .*java.lang.Object"),
-                    ("other", "IllegalArgumentException: unknown command other; known: add, check, copy, deep, "),
+                    ("other", "IllegalArgumentException: unknown command other; known: add, assert, check, copy, "),
                 ):
                     with pytest.raises(tb.CallError, match=message):
                         connection.call(Command(command))
                 with pytest.raises(tb.CallError, match=r'the message has no command .*call\(Command\("NAME"\), \.'):
                     connection.call(1)
+                assert levels(connection.call(Command("levels"), 256)[0]) == 256
+                with pytest.raises(tb.CallError, match="IllegalArgumentException: containers nest deeper than 256"):
+                    connection.call(Command("levels"), 257)
                 for command, error in (("fail", "NumberFormat"), ("deep", "StackOverflow"), ("strange", "IllegalArg")):
                     with pytest.raises(tb.CallError, match=error):
                         connection.call(Command(command))
@@ -135,6 +151,26 @@ def test_java_without_a_descriptor_for_a_client_goes_on():
         resource.prlimit(process.pid, resource.RLIMIT_NOFILE, limits)
         with connect(address, timeout=10) as other:
             assert other.call(Command("add"), 3) == [3]
+
+
+def test_java_without_memory_for_a_thread_goes_on():
+    stack = 1 << 29
+    with java_server(options=[*jars.QUICK_START, f"-Xss{stack}"]) as (process, address):
+        with connect(address, timeout=SECONDS) as connection:
+            assert connection.call(Command("add"), 1) == [1]
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            used = 1024 * int(re.search(r"^VmSize:\s*([0-9]+) kB", status, re.M)[1])
+            _, hard = limits = resource.prlimit(process.pid, resource.RLIMIT_AS)
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (used + stack // 2, hard))
+            for _ in range(3):
+                with socket.create_connection(address, timeout=SECONDS) as refused:
+                    assert refused.recv(1) == b""
+            assert connection.call(Command("add"), 2) == [2]
+            resource.prlimit(process.pid, resource.RLIMIT_AS, limits)
+            with connect(address, timeout=SECONDS) as other:
+                assert other.call(Command("add"), 3) == [3]
+        process.stdin.close()
+        assert process.stdout.read().endswith("closed\n")
 
 
 def test_java_answers_too_late():

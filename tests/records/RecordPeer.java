@@ -145,8 +145,8 @@ public final class RecordPeer {
                 Double.class, String.class, byte[].class, ByteBuffer.class, BigInteger.class, BigDecimal.class,
                 UUID.class, LocalDate.class, LocalTime.class, LocalDateTime.class, Instant.class, OffsetDateTime.class,
                 ZonedDateTime.class, Duration.class, Object.class, Colour.class, Mood.class, int[].class,
-                String[].class, double[][].class, Visit.class, Page.class, Tree.class, Forms.class, Positive.class,
-                Customer.class, Point.class)) {
+                float[].class, String[].class, double[][].class, Visit.class, Page.class, Tree.class, Forms.class,
+                Positive.class, Customer.class, Point.class)) {
             TYPES.put(type.getSimpleName(), RecordType.of(type));
         }
         TYPES.put("List<Integer>", new RecordType<List<Integer>>() { });

@@ -367,6 +367,16 @@ def test_java_reads_other_forms(ask):
         assert answer.rpartition(" | ")[2] == tb.dumps(written).hex(), (name, data, answer)
 
 
+#: NaNs, of which some are signalling, and an infinity.
+NANS = [bytes.fromhex(bits) for bits in ("7fa00001", "ffa00001", "7f800001", "7fc00000", "7fffffff", "7f800000")]
+WIDE_NANS = [bytes.fromhex(bits) for bits in ("7ff4000020000000", "7ff4000000000001", "fff0000000000001")]
+
+
+def narrower(data, annotation):
+    """Return the bytes of a number as Python writes it after it has read it by a type."""
+    return bytearray(tb.dumps(tb.loads(data, type=annotation), type=annotation))
+
+
 #: A Java type, options of it, a value on the wire, and what Java writes of it.
 OPTIONS = [
     *[("boolean", "l", value, True) for value in (1, "1", "TRUE", tb.Byte(1))],
@@ -379,6 +389,21 @@ OPTIONS = [
         for name in ("Integer", "Boolean", "LocalDate", "UUID", "List<Integer>", "Optional<Integer>")
     ],
     *[(name, "l", "null", "null") for name in ("String", "Object")],
+    *[(name, "l", text, None) for name in ("Integer", "LocalDate") for text in ("NULL", "Null", "nulL")],
+    *[(name, "l", "NULL", "NULL") for name in ("String", "Object")],
+    ("double", "l", "1e-20000000000", 0.0),
+    *[("BigDecimal", "-", f"1E{n:+}", f"1E{n:+}") for n in (2**31 - 1, -(2**31 - 1), -2_000_000_000)],
+    *[
+        (name, "-", bytearray(nan), bytearray(nan))
+        for name in ("float", "Float", "Object", "float[]")
+        for bits in NANS
+        for nan in [b"\x08\0\0\0\1" * (name == "float[]") + b"\5" + bits]
+    ],
+    *[("double", "-", bytearray(b"\5" + bits), narrower(b"\5" + bits, float)) for bits in NANS],
+    *[
+        ("float", "-", bytearray(b"\6" + bits), narrower(b"\6" + bits, Annotated[float, tb.Float]))
+        for bits in WIDE_NANS
+    ],
     ("List<Integer>", "h", [1, None], bytearray(b"\x09\x03\0\0\0\1\x0c\xff")),
     ("List<Integer>", "o", [1, None], [1, None]),
     ("Page", "o", {"url": None, "visits": [CHEAP[1]], "all_tags": None}, {"url": None, "visits": [CHEAP[1]]}),
@@ -407,7 +432,10 @@ WRONG = [
     ("double", "x" * 41, "expected double, found STRING at offset 0"),
     ("float", 1e300, "expected float, found DOUBLE 1.0E300, which is out of range at offset 0"),
     ("BigDecimal", "NaN", 'expected BigDecimal, found STRING "NaN" at offset 0'),
-    ("BigDecimal", "1e9999999999", 'expected BigDecimal, found STRING "1e9999999999" at offset 0'),
+    ("BigDecimal", "1e9999999999",
+     'expected BigDecimal, found STRING "1e9999999999", whose exponent is out of range at offset 0'),
+    ("BigInteger", "-" + "1" * 10_000,
+     "expected BigInteger, found STRING of 10001 characters, more than the 10000 that a number can have at offset 0"),
     ("UUID", b"x" * 15, "expected UUID, found BYTES of 15 bytes at offset 0"),
     ("UUID", "1-1-1-1-1", 'expected UUID, found STRING "1-1-1-1-1" at offset 0'),
     ("LocalDate", tb.Long(LONG), f"expected LocalDate, found LONG {LONG}, which is out of range at offset 0"),

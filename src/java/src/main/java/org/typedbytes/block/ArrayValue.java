@@ -77,8 +77,8 @@ public final class ArrayValue {
         ByteBuffer rest = elements();
         for (int i = 0; i < numbers.length; i++) {
             long whole = element == Element.F4 ? 0 : next(rest);
-            numbers[i] = element == Element.F4 ? rest.getFloat() : element != Element.U8 || whole >= 0 ? whole
-                    : (whole >>> 1 | whole & 1) * 2.0;
+            numbers[i] = element == Element.F4 ? Types.widen(rest.getFloat())
+                    : element != Element.U8 || whole >= 0 ? whole : (whole >>> 1 | whole & 1) * 2.0;
         }
         return numbers;
     }

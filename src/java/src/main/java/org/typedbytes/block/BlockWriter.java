@@ -13,8 +13,8 @@ import java.util.Map;
  * Writes messages to a channel in blocking mode: a socket, a pipe or a file.
  *
  * <p>One direct buffer is reused; a message that fits in it is one system call. Nothing is written of a message that
- * cannot be encoded ({@link IllegalArgumentException}). After an {@link IOException}, when a part may have been
- * written, every later call throws IllegalStateException.
+ * cannot be encoded ({@link IllegalArgumentException}), or whose values throw an exception of their own, as a lazy list
+ * may. After an {@link IOException}, when a part may have been written, every later call throws IllegalStateException.
  */
 public final class BlockWriter {
     private static final int BUFFER_SIZE = 1 << 18;
@@ -45,9 +45,22 @@ public final class BlockWriter {
      */
     public void write(Message message) throws IOException {
         check();
+        try {
+            encode(message);
+            flush();
+            isTorn = false;
+        } finally {
+            if (!isTorn) {    // an exception before the first byte was sent: the next message starts from nothing
+                buffer.clear();
+                crc = null;
+            }
+        }
+    }
+
+    /** Puts a message into the buffer, and sends what the buffer cannot hold. */
+    private void encode(Message message) throws IOException {
         boolean isNative = message.wire == Wire.NATIVE;
         if (isNative && !checksum && onePass.put(message, buffer)) {
-            flush();
             return;
         }
         Part[] parts = new Part[message.values.size()];
@@ -62,7 +75,6 @@ public final class BlockWriter {
         } else {
             writeBinary(message.wire, parts);
         }
-        flush();
     }
 
     /** Sends bytes unchanged: an answer. */
@@ -70,9 +82,10 @@ public final class BlockWriter {
         check();
         put(data);
         flush();
+        isTorn = false;
     }
 
-    /** Whether a part of a message may have been written, after which nothing can follow. */
+    /** Whether a part of a message may have been written, and not all of it, after which nothing can follow. */
     boolean isTorn() {
         return isTorn;
     }
@@ -220,7 +233,7 @@ public final class BlockWriter {
         }
         if (value instanceof Float || value instanceof Double) {
             return new Part(value instanceof Float ? Types.FLOAT : Types.DOUBLE,
-                    Double.doubleToRawLongBits(((Number) value).doubleValue()));
+                    Double.doubleToRawLongBits(value instanceof Float ? Types.widen((Float) value) : (Double) value));
         }
         if (value instanceof Byte || value instanceof Integer || value instanceof Long) {
             int type = value instanceof Byte ? Types.BYTE : value instanceof Integer ? Types.INT : Types.LONG;
@@ -383,6 +396,7 @@ public final class BlockWriter {
         }
     }
 
+    /** Sends what is in the buffer. From here on the message is torn, until all of it has been sent. */
     private void flush() throws IOException {
         if (crc != null) {
             crc.update(buffer, crcFrom, buffer.position());
@@ -393,7 +407,6 @@ public final class BlockWriter {
         while (buffer.hasRemaining()) {
             channel.write(buffer);
         }
-        isTorn = false;
         buffer.clear();
     }
 }

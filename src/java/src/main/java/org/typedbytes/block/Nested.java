@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.ConcurrentModificationException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +18,7 @@ import java.util.Map;
  */
 public final class Nested {
     private static final int MAX_DEPTH = 256;
+    private static final String TOO_DEEP = "containers nest deeper than " + MAX_DEPTH;
     private static final int INITIAL_ITEMS = 1024;    // the initial capacity for the declared number of items
     private static final Object MARKER = new Object();
     private static final int PICKLE = 100;
@@ -36,7 +38,8 @@ public final class Nested {
      * Encodes a collection: a {@link List} as a LIST, a {@link Map} as a MAP, an {@code Object[]} as a VECTOR. They
      * hold more of them, null, {@code byte[]}, strings and the boxes of bool, byte, int, long, float and double.
      *
-     * @throws IllegalArgumentException for an object of another class, and for more than 256 levels
+     * @throws IllegalArgumentException for an object of another class, for more than 256 levels, and for a Nested
+     *     inside that is not one whole value
      */
     public static Nested of(Object collection) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
@@ -49,8 +52,8 @@ public final class Nested {
     }
 
     private static void write(DataOutputStream out, Object value, int depth) throws IOException {
-        if (depth > MAX_DEPTH) {
-            throw new IllegalArgumentException("containers nest deeper than " + MAX_DEPTH);
+        if (depth == MAX_DEPTH && (value instanceof List || value instanceof Object[] || value instanceof Map)) {
+            throw new IllegalArgumentException(TOO_DEEP);
         }
         if (value instanceof List) {
             out.writeByte(9);
@@ -65,13 +68,21 @@ public final class Nested {
                 write(out, item, depth + 1);
             }
         } else if (value instanceof Map) {
+            int count = ((Map<?, ?>) value).size();
             out.writeByte(10);
-            out.writeInt(((Map<?, ?>) value).size());
+            out.writeInt(count);
             for (Map.Entry<?, ?> pair : ((Map<?, ?>) value).entrySet()) {
                 write(out, pair.getKey(), depth + 1);
                 write(out, pair.getValue(), depth + 1);
+                count--;
+            }
+            if (count != 0) {    // the count that was written is wrong
+                throw new ConcurrentModificationException("a Map has changed while it was written");
             }
         } else if (value instanceof Nested) {
+            if (depth > 0) {
+                checkInside((Nested) value, depth);
+            }
             out.write(((Nested) value).encoded);
         } else {
             writeScalar(out, value);
@@ -99,13 +110,54 @@ public final class Nested {
             out.writeLong((Long) value);
         } else if (value instanceof Float) {
             out.writeByte(Types.FLOAT);
-            out.writeFloat((Float) value);
+            out.writeInt(Float.floatToRawIntBits((Float) value));    // writeFloat() would change the bits of a NaN
         } else if (value instanceof Double) {
             out.writeByte(Types.DOUBLE);
-            out.writeDouble((Double) value);
+            out.writeLong(Double.doubleToRawLongBits((Double) value));
         } else {
             throw new IllegalArgumentException("a collection cannot hold " + value.getClass().getTypeName());
         }
+    }
+
+    /** Refuses encoded bytes that would make a collection one which no reader takes. */
+    private static void checkInside(Nested value, int depth) {
+        ByteBuffer in = ByteBuffer.wrap(value.encoded);
+        try {
+            if (!skip(in, depth) || in.hasRemaining()) {
+                throw new BlockException("bytes after the value", in.position(), -1);
+            }
+        } catch (BlockException error) {
+            throw new IllegalArgumentException("a Nested in a collection: " + error.getMessage(), error);
+        }
+    }
+
+    /** Passes over a value, without making it; false: it was a MARKER. */
+    private static boolean skip(ByteBuffer in, int depth) throws BlockException {
+        need(in, 1);
+        int code = in.get() & 0xff;
+        if (code == 255) {
+            return false;
+        }
+        if (code >= 8 && code <= 10) {
+            check(in, depth + 1);
+            long count = code == 9 ? Long.MAX_VALUE : code == 8 ? count(in, 1) : 2L * count(in, 2);
+            boolean isItem = true;
+            for (; isItem && count > 0; count--) {
+                isItem = skip(in, depth + 1);
+            }
+            if (!isItem && code != 9) {
+                throw new BlockException("a MARKER outside a LIST", in.position() - 1, -1);
+            }
+            return true;
+        }
+        if (code > Types.STRING && (code < 50 || code > 200)) {
+            throw new BlockException("unknown type code " + code, in.position() - 1, -1);
+        }
+        int nbytes = code == Types.BYTE || code == Types.BOOL ? 1 : code == Types.INT || code == Types.FLOAT ? 4
+                : code == Types.LONG || code == Types.DOUBLE ? 8 : count(in, 1);
+        need(in, nbytes);
+        in.position(in.position() + nbytes);
+        return true;
     }
 
     /** The type code. */
@@ -257,7 +309,7 @@ public final class Nested {
 
     private static void check(ByteBuffer in, int depth) throws BlockException {
         if (depth > MAX_DEPTH) {
-            throw new BlockException("containers nest deeper than " + MAX_DEPTH, in.position() - 1, -1);
+            throw new BlockException(TOO_DEEP, in.position() - 1, -1);
         }
     }
 

@@ -160,7 +160,7 @@ public final class Peer {
         } else if (value instanceof Number || value instanceof Boolean) {
             long bits;
             if (value instanceof Float || value instanceof Double) {
-                bits = Double.doubleToRawLongBits(((Number) value).doubleValue());
+                bits = Double.doubleToRawLongBits(value instanceof Float ? Types.widen((Float) value) : (Double) value);
             } else {
                 bits = value instanceof Boolean ? ((Boolean) value ? 1 : 0) : ((Number) value).longValue();
             }

@@ -42,7 +42,8 @@ public final class Server implements Closeable {
     public interface Handler {
         /**
          * @param arguments the values after the command
-         * @return the answer: one value, or an {@code Object[]} of several; an exception is one of the caller
+         * @return the answer: one value, or an {@code Object[]} of several; an exception or an error that it throws is
+         *     one of the caller
          */
         Object answer(List<Object> arguments) throws Exception;
     }
@@ -54,12 +55,14 @@ public final class Server implements Closeable {
 
     private final Path path;      // absolute; null: not of a Unix socket
     private final Object file;    // which one it was when it was made
+    private boolean ownsPath;     // until it has been removed
 
     private Server(ServerSocketChannel listener) throws IOException {
         this.listener = listener;
         SocketAddress address = listener.getLocalAddress();
         path = Sockets.isUnix(address) ? Paths.get(address.toString()).toAbsolutePath() : null;
         file = path == null ? null : Sockets.fileAt(path);
+        ownsPath = file != null;
     }
 
     /** Listens on an address; port 0 stands for any that is free. */
@@ -126,23 +129,41 @@ public final class Server implements Closeable {
             SocketChannel client;
             try {
                 client = listener.accept();
-                if (clients.size() >= MOST_CLIENTS) {
-                    client.close();
-                    continue;
-                }
             } catch (java.nio.channels.ClosedChannelException error) {
                 return;
-            } catch (IOException error) {    // the client has ended, or there are no descriptors left
+            } catch (IOException | OutOfMemoryError error) {    // the client has ended, or no descriptor is left
                 pause();
                 continue;
             }
-            clients.add(client);
+            if (clients.size() < MOST_CLIENTS) {
+                start(client);
+            } else {
+                disconnect(client);
+            }
+        }
+    }
+
+    /** Serves a client in a thread of its own, or disconnects it. */
+    private void start(SocketChannel client) {
+        clients.add(client);
+        try {
             Thread thread = new Thread(() -> serve(client), "typedbytes client");
             thread.setDaemon(true);
             thread.start();
-            if (!listener.isOpen()) {    // since it was accepted
-                client.close();
-            }
+        } catch (OutOfMemoryError error) {    // there are too many threads
+            clients.remove(client);
+            disconnect(client);
+        }
+        if (!listener.isOpen()) {    // since it was accepted
+            disconnect(client);
+        }
+    }
+
+    private static void disconnect(SocketChannel client) {
+        try {
+            client.close();
+        } catch (IOException error) {
+            // It has ended.
         }
     }
 
@@ -182,74 +203,107 @@ public final class Server implements Closeable {
             } else if (message.values.size() == 1 && SharedRing.RING.equals(message.values.get(0))) {
                 writer.write(reply(message, SharedRing.REFUSED, "a virtual machine cannot make a ring"));
             } else {
-                result(message);    // an exception ends the connection, and is reported as any of a thread
+                try {
+                    result(message);
+                } catch (Exception error) {    // it ends the connection, and is reported as any of a thread
+                    throw new IllegalStateException(error);
+                }
             }
         }
     }
 
     private void answer(Message message, BlockWriter writer) throws IOException {
-        Message answer;
         try {
             Object result = result(message);
-            answer = reply(message, result instanceof Object[] ? (Object[]) result : new Object[] {result});
-        } catch (RuntimeException error) {
-            answer = failure(message, error.getCause() == null ? error : error.getCause());
-        }
-        try {
-            writer.write(answer);
-        } catch (IllegalArgumentException error) {    // there is no type for it, and nothing was written
-            writer.write(failure(message, error));
+            writer.write(reply(message, result instanceof Object[] ? (Object[]) result : new Object[] {result}));
+        } catch (Throwable error) {    // of the handler, or of a list that it has returned and that is made when read
+            if (writer.isTorn() || isOfTheMachine(error)) {
+                throw asIOException(error);
+            }
+            writer.write(failure(message, error));    // nothing was written of the answer
         }
     }
 
-    /** What a handler returns; its exceptions are causes of the one that is thrown. */
-    private Object result(Message message) {
-        List<Object> values = message.values;
-        try {
-            if (values.isEmpty() || !(values.get(0) instanceof Command)) {
-                throw new IllegalArgumentException("the message has no command as its first value: "
-                        + "in Python, call(Command(\"NAME\"), ...)");
-            }
-            Handler handler = handlers.get(values.get(0).toString());
-            if (handler == null) {
-                throw new IllegalArgumentException("unknown command " + values.get(0) + "; known: "
-                        + String.join(", ", new TreeSet<>(handlers.keySet())));
-            }
-            return handler.answer(values.subList(1, values.size()));
-        } catch (Exception | StackOverflowError error) {
-            throw new IllegalStateException(error);
+    /**
+     * Whether the virtual machine may be broken. It goes on after a StackOverflowError and an OutOfMemoryError, which
+     * one call alone may be the cause of.
+     */
+    private static boolean isOfTheMachine(Throwable error) {
+        return error instanceof VirtualMachineError
+                && !(error instanceof StackOverflowError || error instanceof OutOfMemoryError);
+    }
+
+    private static IOException asIOException(Throwable error) {
+        if (error instanceof Error) {
+            throw (Error) error;
+        } else if (error instanceof RuntimeException) {
+            throw (RuntimeException) error;
         }
+        return error instanceof IOException ? (IOException) error : new IOException(error);
+    }
+
+    /** What a handler returns. */
+    private Object result(Message message) throws Exception {
+        List<Object> values = message.values;
+        if (values.isEmpty() || !(values.get(0) instanceof Command)) {
+            throw new IllegalArgumentException("the message has no command as its first value: "
+                    + "in Python, call(Command(\"NAME\"), ...)");
+        }
+        Handler handler = handlers.get(values.get(0).toString());
+        if (handler == null) {
+            throw new IllegalArgumentException("unknown command " + values.get(0) + "; known: "
+                    + String.join(", ", new TreeSet<>(handlers.keySet())));
+        }
+        return handler.answer(values.subList(1, values.size()));
     }
 
     private Message failure(Message message, Throwable error) {
         try {
             errors.accept(message.values.isEmpty() ? "" : String.valueOf(message.values.get(0)), error);
-        } catch (RuntimeException second) {
-            error.addSuppressed(second);
+        } catch (Throwable second) {
+            if (second != error) {    // no exception suppresses itself
+                error.addSuppressed(second);
+            }
         }
-        byte[] text = String.valueOf(error.getMessage()).getBytes(StandardCharsets.UTF_8);    // without lone surrogates
-        return reply(message, ERROR, error.getClass().getSimpleName(), new String(text, StandardCharsets.UTF_8));
+        Class<?> named = error.getClass();
+        while (named.isAnonymousClass()) {
+            named = named.getSuperclass();
+        }
+        byte[] text = messageOf(error).getBytes(StandardCharsets.UTF_8);    // without lone surrogates
+        return reply(message, ERROR, named.getSimpleName(), new String(text, StandardCharsets.UTF_8));
+    }
+
+    private static String messageOf(Throwable error) {
+        try {
+            return String.valueOf(error.getMessage());
+        } catch (RuntimeException | Error second) {    // its class has a getMessage() of its own
+            return "its message cannot be read: " + second.getClass().getName();
+        }
     }
 
     private static Message reply(Message message, Object... values) {
         return new Message(Wire.NATIVE, message.id, false, Arrays.asList(values));
     }
 
-    /** Ends {@link #run} and all connections, and removes the path of a Unix socket if it is still this server's. */
+    /**
+     * Ends {@link #run} and all connections, and removes the path of a Unix socket if it is still this server's. An
+     * interrupt of the thread in {@link #run} ends that alone.
+     */
     @Override
     public void close() throws IOException {
-        if (!listener.isOpen()) {
-            return;
-        }
         try {
-            if (path != null && file != null && file.equals(Sockets.fileAt(path))) {
-                Files.deleteIfExists(path);    // before run() returns, after which the process may end
-            }
+            removePath();    // before run() returns, after which the process may end
         } finally {
-            listener.close();
-            for (SocketChannel client : clients) {
-                client.close();
-            }
+            listener.close();    // which the interrupt of a thread in run() has done, and no more than that
+            clients.forEach(Server::disconnect);
         }
+    }
+
+    /** Once: later, another server may have a socket there, even one of the same number. */
+    private synchronized void removePath() throws IOException {
+        if (ownsPath && file.equals(Sockets.fileAt(path))) {
+            Files.deleteIfExists(path);
+        }
+        ownsPath = false;
     }
 }

@@ -46,6 +46,30 @@ final class Types {
         }
     }
 
+    /**
+     * The double of a float. A cast would set the quiet bit of a signalling NaN; moving the bits keeps every NaN as it
+     * is.
+     */
+    static double widen(float number) {
+        if (number == number) {
+            return number;
+        }
+        long bits = Float.floatToRawIntBits(number);
+        return Double.longBitsToDouble((bits & 0x80000000L) << 32 | 0x7ff0000000000000L | (bits & 0x7fffff) << 29);
+    }
+
+    /** The float of a double: the inverse of {@link #widen}, and for other numbers a cast. */
+    static float narrow(double number) {
+        if (number == number) {
+            return (float) number;
+        }
+        long bits = Double.doubleToRawLongBits(number);
+        int sign = (int) (bits >>> 32) & 0x80000000;
+        int payload = (int) (bits >>> 29) & 0x7fffff;
+        // A payload in the low bits only is lost: it stays a NaN.
+        return Float.intBitsToFloat(sign | 0x7f800000 | (payload == 0 ? 0x400000 : payload));
+    }
+
     /** The value that is stored in an entry itself. */
     static Object inline(int code, long number) {
         switch (code) {
@@ -58,7 +82,7 @@ final class Types {
             case LONG:
                 return number;
             case FLOAT:
-                return (float) Double.longBitsToDouble(number);
+                return narrow(Double.longBitsToDouble(number));
             case DOUBLE:
                 return Double.longBitsToDouble(number);
             default:

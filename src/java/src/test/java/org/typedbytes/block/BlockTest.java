@@ -2,6 +2,7 @@ package org.typedbytes.block;
 
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
@@ -23,10 +24,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardOpenOption;
+import java.util.AbstractList;
+import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.ConcurrentModificationException;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import org.junit.Test;
 
 /** Bytes on every wire, both ways, and what becomes of bad ones. */
@@ -387,6 +393,120 @@ public class BlockTest {
                 () -> new ArrayValue(ArrayValue.Element.I1, new long[65], ByteBuffer.allocate(0)));
         writer.write(new Message(Wire.BYTES, Collections.emptyList()));
         assertArrayEquals(new byte[4], out.toByteArray());
+    }
+
+    /** Values that throw, at once or after others, and after many bytes: of the message nothing is left. */
+    @Test
+    public void whatThrowsWhileItIsWrittenLeavesNothing() throws IOException {
+        for (Wire wire : Wire.values()) {
+            for (boolean checksum : new boolean[] {false, true}) {
+                ByteArrayOutputStream out = new ByteArrayOutputStream();
+                BlockWriter writer = new BlockWriter(Channels.newChannel(out), checksum);
+                for (Object first : Arrays.<Object>asList("x", new byte[300_000])) {
+                    for (int count : new int[] {0, 1, 2, 100}) {
+                        assertThrows(ArithmeticException.class,
+                                () -> writer.write(new Message(wire, failingAfter(count, first))));
+                    }
+                }
+                assertFalse(writer.isTorn());
+                writer.write(new Message(wire, PLAIN));
+                assertArrayEquals(write(new Message(wire, PLAIN), checksum), out.toByteArray());
+            }
+        }
+        Map<Object, Object> changing = new AbstractMap<Object, Object>() {
+            @Override
+            public int size() {
+                return 2;
+            }
+
+            @Override
+            public Set<Map.Entry<Object, Object>> entrySet() {
+                return Collections.<Object, Object>singletonMap("a", 1).entrySet();
+            }
+        };
+        assertThrows(ConcurrentModificationException.class, () -> Nested.of(changing));
+    }
+
+    private static List<Object> failingAfter(int count, Object value) {
+        return new AbstractList<Object>() {
+            @Override
+            public Object get(int index) {
+                if (index == count) {
+                    throw new ArithmeticException();
+                }
+                return value;
+            }
+
+            @Override
+            public int size() {
+                return count + 1;
+            }
+        };
+    }
+
+    /** A cast from float to double, or back, sets the quiet bit of a signalling NaN. */
+    @Test
+    public void everyNanKeepsItsBits() throws IOException {
+        int[] floats = {0x7fa00001, 0xffa00001, 0x7f800001, 0x7fc00000, 0x7fffffff, 0xff800000, 0x7f800000, 0x80000000};
+        for (int bits : floats) {
+            float number = Float.intBitsToFloat(bits);
+            byte[] data = write(new Message(Wire.NATIVE, Arrays.asList(number)), false);
+            Object found = read(Wire.NATIVE, data).values.get(0);
+            assertEquals(bits, Float.floatToRawIntBits((Float) found));
+            assertEquals(bits, Float.floatToRawIntBits(Types.narrow(Types.widen(number))));
+            found = ((List<?>) Nested.of(Arrays.asList(number)).toJava()).get(0);
+            assertEquals(bits, Float.floatToRawIntBits((Float) found));
+            ByteBuffer one = ByteBuffer.allocate(4).putInt(0, bits);
+            double wide = new ArrayValue(ArrayValue.Element.F4, new long[0], one).toDoubleArray()[0];
+            assertEquals(bits, Float.floatToRawIntBits(Types.narrow(wide)));
+        }
+        for (long bits : new long[] {0x7ff4000000000001L, 0xfff0000000000001L, 0x7ff8000000000000L}) {
+            double number = Double.longBitsToDouble(bits);
+            for (Object found : Arrays.asList(((List<?>) Nested.of(Arrays.asList(number)).toJava()).get(0),
+                    read(Wire.NATIVE, write(new Message(Wire.NATIVE, Arrays.asList(number)), false)).values.get(0))) {
+                assertEquals(bits, Double.doubleToRawLongBits((Double) found));
+            }
+        }
+        assertTrue(Float.isNaN(Types.narrow(Double.longBitsToDouble(0x7ff0000000000001L))));    // not infinite
+    }
+
+    @Test
+    public void aNestedInACollectionIsAWholeValue() throws IOException {
+        String[] values = {"07 00000001 61", "08 00000002 01 01 02 01", "09 ff", "09 03 00000001 ff", "64 00000000",
+            "0a 00000001 05 00000000 06 0000000000000000", "00 00000000", "04 0000000000000000", "0a 00000000"};
+        for (String each : values) {
+            List<Object> list = Arrays.asList(1, new Nested(hex(each)), "end");
+            List<?> found = (List<?>) Nested.of(list).toJava();
+            assertEquals("end", found.get(2));
+            byte[] whole = hex(each);
+            for (int length = 1; length < whole.length; length++) {
+                Nested cut = new Nested(Arrays.copyOf(whole, length));
+                assertThrows(each, IllegalArgumentException.class, () -> Nested.of(Arrays.asList(cut)));
+            }
+            Nested more = new Nested(Arrays.copyOf(whole, whole.length + 1));
+            assertThrows(each, IllegalArgumentException.class, () -> Nested.of(Arrays.asList(more)));
+        }
+        for (String each : Arrays.asList("ff", "0d", "0c", "08 00000001 ff", "0a 00000001 01 01 ff", "08 ffffffff")) {
+            assertThrows(each, IllegalArgumentException.class, () -> Nested.of(Arrays.asList(new Nested(hex(each)))));
+        }
+    }
+
+    @Test
+    public void aCollectionHasAsManyLevelsAsAreRead() throws IOException {
+        for (Object innermost : new Object[] {new ArrayList<>(), Collections.emptyMap(), new Object[0]}) {
+            for (int kind = 0; kind < 3; kind++) {
+                Object value = innermost;
+                for (int i = 1; i < 256; i++) {
+                    value = kind == 0 ? Arrays.asList(value, 1) : kind == 1 ? Collections.singletonMap(1, value)
+                            : new Object[] {value, null};
+                }
+                Nested.of(value).toJava();
+                Object deeper = Arrays.asList(value);
+                assertThrows(IllegalArgumentException.class, () -> Nested.of(deeper));
+                Object scalars = Collections.singletonMap("a", Nested.of(innermost));
+                Nested.of(scalars).toJava();
+            }
+        }
     }
 
     @Test

@@ -4,10 +4,15 @@ import java.lang.reflect.Array;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 /** The forms of values that hold others of one form. */
@@ -52,7 +57,7 @@ final class Containers {
         @Override
         Object read(ValueReader in) throws RecordException {
             Collection<Object> items = make.get();
-            Keys keys = new Keys(in, name, items instanceof Set && !item.isOrdered() ? items : null);
+            Keys keys = new Keys(in, name, Keys.areCompared(items, item) ? items : null);
             readItems(in, item, value -> keys.insert(value, () -> items.add(value)));
             return items;
         }
@@ -121,7 +126,7 @@ final class Containers {
                 throw in.misfit();
             }
             Map<Object, Object> pairs = make.get();
-            Keys keys = new Keys(in, name, key.isOrdered() ? null : pairs.keySet());
+            Keys keys = new Keys(in, name, Keys.areCompared(pairs, key) ? pairs.keySet() : null);
             in.pairs(index -> {
                 Object name = readKey(in, index);
                 try {
@@ -145,7 +150,8 @@ final class Containers {
         @Override
         void write(ValueWriter out, Object value) throws RecordException {
             Map<?, ?> pairs = (Map<?, ?>) value;
-            out.enter(Code.MAP, 4).putInt(pairs.size());
+            int count = pairs.size();
+            out.enter(Code.MAP, 4).putInt(count);
             int index = 0;
             for (Map.Entry<?, ?> pair : pairs.entrySet()) {
                 boolean isKey = true;
@@ -157,6 +163,9 @@ final class Containers {
                     throw error.within(isKey ? ".key(" + index + ")" : step(pair.getKey()));
                 }
                 index++;
+            }
+            if (index != count) {
+                throw ValueWriter.error("the " + name + " has changed while it was written", null);
             }
             out.leave();
         }
@@ -174,9 +183,14 @@ final class Containers {
     static final class Maybe extends Form {
         private final Form item;
 
+        /** @throws IllegalArgumentException where a null could be either */
         Maybe(Form item) {
             super(item.name);
             this.item = item;
+            if (item.whenNull() != null) {
+                throw new IllegalArgumentException("no form for an Optional of " + name + ", since " + item.whenNull()
+                        + " is a null, too");
+            }
         }
 
         @Override
@@ -190,7 +204,7 @@ final class Containers {
         }
 
         @Override
-        Object ofNull(ValueReader in) {
+        Object whenNull() {
             return Optional.empty();
         }
 
@@ -210,12 +224,23 @@ final class Containers {
         private final Collection<?> hashed;
         private final Map<Integer, Integer> counts = new HashMap<>();
 
-        /** @param hashed the keys, where each is compared with all of one hash value; null: these have an order */
+        /** @param hashed the keys, where each is compared with all of one hash value; null: it is not */
         Keys(ValueReader in, String name, Collection<?> hashed) {
             this.in = in;
             this.name = name;
             this.start = in.start;
             this.hashed = hashed;
+        }
+
+        /** Whether a new key is compared with all that have its hash value, not by an order with a few of them. */
+        static boolean areCompared(Object container, Form key) {
+            if (container instanceof SortedMap || container instanceof SortedSet || container instanceof IdentityHashMap
+                    || !(container instanceof Map || container instanceof Set)) {
+                return false;
+            }
+            boolean hasTrees = container instanceof HashMap || container instanceof HashSet
+                    || container instanceof ConcurrentHashMap;
+            return !hasTrees || !key.isOrdered();    // a Hashtable has lists alone, and others may
         }
 
         void insert(Object key, Runnable insertion) throws RecordException {

@@ -14,10 +14,26 @@ final class EnumForm extends Form {
         this.form = form;
     }
 
+    /** @throws IllegalArgumentException for a value by which the constant cannot be found again */
     void put(Object constant, Object value) {
         values.put(constant, value);
-        if (constants.put(value, constant) != null) {
+        if (constants.put(whenRead(constant, value), constant) != null) {
             throw new IllegalArgumentException("two constants of " + name + " have the value " + value);
+        }
+        if (constants.get(whenRead(constant, value)) != constant) {    // an array, or a bean without equals()
+            throw new IllegalArgumentException(name + "." + constant + ": its value does not equal itself when it is "
+                    + "read: a " + value.getClass().getTypeName());
+        }
+    }
+
+    /** A value as it is after it was written and read: a time in UTC, for one. */
+    private Object whenRead(Object constant, Object value) {
+        try {
+            ValueWriter out = new ValueWriter(false, false);
+            out.value(form, value);
+            return new ValueReader(out.written(), true).read(form);
+        } catch (RecordException error) {
+            throw new IllegalArgumentException(name + "." + constant + ": " + error.getMessage(), error);
         }
     }
 
@@ -33,6 +49,20 @@ final class EnumForm extends Form {
     @Override
     void write(ValueWriter out, Object value) throws RecordException {
         out.value(form, values.get(value));
+    }
+
+    @Override
+    void writeNull(ValueWriter out) throws RecordException {
+        if (whenNull() != null) {
+            throw ValueWriter.error("expected " + name + ", found null, which is what " + whenNull() + " is written as",
+                    null);
+        }
+        out.writeNull();
+    }
+
+    @Override
+    Object whenNull() {
+        return constants.get(form.whenNull());
     }
 
     @Override

@@ -207,20 +207,17 @@ final class Forms {
                 fields.put(field.getName(), new Property(field.getName(), field, field));
             }
         }
-        for (Method getter : type.getMethods()) {
+        for (Method getter : getters(type)) {
             String prefix = getter.getReturnType() == boolean.class ? "^(is|get)" : "^get";
             String name = getter.getName().replaceFirst(prefix, "");
-            if (name.length() == getter.getName().length() || name.isEmpty() || getter.getParameterCount() > 0
-                    || getter.isBridge() || Modifier.isStatic(getter.getModifiers())) {
+            if (name.length() == getter.getName().length() || name.isEmpty()) {
                 continue;
             }
-            try {
-                Method setter = type.getMethod("set" + name, getter.getReturnType());
+            Method setter = setter(type, "set" + name, getter.getReturnType());
+            if (setter != null) {    // else computed, not a field
                 boolean isAcronym = name.length() > 1 && Character.isUpperCase(name.charAt(1));
                 String field = isAcronym ? name : Character.toLowerCase(name.charAt(0)) + name.substring(1);
                 fields.put(field, new Property(field, getter, setter));
-            } catch (NoSuchMethodException error) {
-                // Computed, not a field.
             }
         }
         if (fields.isEmpty()) {
@@ -236,5 +233,51 @@ final class Forms {
             throw new IllegalArgumentException(type.getSimpleName() + problem);
         }
         return names.stream().map(fields::get).collect(Collectors.toList());
+    }
+
+    /** The public methods without parameters, except Object's: one of each name, that of the narrowest type. */
+    private static Collection<Method> getters(Class<?> type) {
+        Map<String, Method> getters = new TreeMap<>();
+        for (Method method : type.getMethods()) {
+            if (method.getParameterCount() == 0 && !Modifier.isStatic(method.getModifiers())
+                    && method.getDeclaringClass() != Object.class) {
+                getters.merge(method.getName(), method, (one, other) ->
+                        one.getReturnType().isAssignableFrom(other.getReturnType()) ? other : one);
+            }
+        }
+        getters.replaceAll((name, method) -> bridged(method));
+        return getters.values();
+    }
+
+    /**
+     * The method that a bridge calls. A bridge of the narrowest type is what a public class has of a superclass that is
+     * not public; it has the erasure of the type alone.
+     */
+    private static Method bridged(Method method) {
+        Class<?> owner = method.getDeclaringClass();
+        while (method.isBridge() && owner.getSuperclass() != null) {
+            owner = owner.getSuperclass();
+            try {
+                method = owner.getDeclaredMethod(method.getName());
+            } catch (NoSuchMethodException error) {
+                // It is that of a class further up.
+            }
+        }
+        return method;
+    }
+
+    /** The public setter of the narrowest type to which the values of a type can be given; null: there is none. */
+    private static Method setter(Class<?> type, String name, Class<?> value) {
+        Method setter = null;
+        for (Method method : type.getMethods()) {
+            Class<?> parameter = method.getParameterCount() == 1 ? method.getParameterTypes()[0] : null;
+            // Wider than the type where a getter narrows the one it overrides, as one of a type parameter.
+            if (parameter != null && method.getName().equals(name) && !Modifier.isStatic(method.getModifiers())
+                    && parameter.isAssignableFrom(value)
+                    && (setter == null || setter.getParameterTypes()[0].isAssignableFrom(parameter))) {
+                setter = method;
+            }
+        }
+        return setter;
     }
 }

@@ -61,7 +61,7 @@ public class RecordType<T> {
 
     /**
      * Reads numbers and booleans from text too, whole numbers from a DOUBLE, booleans from 0 and 1, and null from the
-     * text "null".
+     * text "null" in any case.
      */
     public RecordType<T> lenient() {
         return new RecordType<>(form, false, omitsNulls, hiveNulls);

@@ -20,7 +20,11 @@ final class Scalar extends Form {
     private static final Pattern UUID_TEXT =
             Pattern.compile("\\p{XDigit}{32}|\\p{XDigit}{8}(-\\p{XDigit}{4}){3}-\\p{XDigit}{12}");
 
+    /** Numbers of more bits have more digits than are read. */
+    private static final int MAX_BITS = BigInteger.TEN.pow(ValueReader.MAX_NUMBER_LENGTH).bitLength();
+
     private final Class<?> type;
+    private final boolean isOrdered;
     private final Reading reading;
     private final Writing<Object> writing;
 
@@ -28,13 +32,14 @@ final class Scalar extends Form {
     private <T> Scalar(Class<?> type, Reading reading, Writing<T> writing) {
         super(type.getSimpleName());
         this.type = type;
+        this.isOrdered = type.isArray() || isOrderedByHashMaps(type);    // each array is a key of its own
         this.reading = reading;
         this.writing = (Writing<Object>) writing;
     }
 
     @Override
     boolean isOrdered() {
-        return true;
+        return isOrdered;
     }
 
     @Override
@@ -94,10 +99,10 @@ final class Scalar extends Form {
         } else if (type == BigInteger.class) {
             return new Scalar(type, in -> in.code == Code.STRING ? new BigInteger(in.number(ValueReader.INTEGER))
                     : BigInteger.valueOf(in.integer(Long.MIN_VALUE, Long.MAX_VALUE)),
-                    (ValueWriter out, BigInteger value) -> out.text(value.toString()));
+                    (ValueWriter out, BigInteger value) -> writeNumber(out, value, value));
         } else if (type == BigDecimal.class) {
-            return new Scalar(type, Scalar::toDecimal,
-                    (ValueWriter out, BigDecimal value) -> out.text(value.toString()));
+            return new Scalar(type, Scalar::toDecimal, (ValueWriter out, BigDecimal value) ->
+                    writeNumber(out, value, value.unscaledValue()));
         } else if (type == UUID.class) {
             return new Scalar(type, Scalar::toUuid, (ValueWriter out, UUID value) -> {
                 if (options.text()) {
@@ -116,7 +121,25 @@ final class Scalar extends Form {
         if (Float.isInfinite((float) number) && !Double.isInfinite(number)) {
             throw in.misfit(", which is out of range");
         }
-        return (float) number;
+        return Floats.narrow(number);
+    }
+
+    /** Writes the text of a number, unless it could not be read again. */
+    private static void writeNumber(ValueWriter out, Number value, BigInteger digits) throws RecordException {
+        String problem = null;
+        // The bits are counted first, since a number of very many digits takes long to convert.
+        String text = digits.bitLength() > MAX_BITS ? null : value.toString();
+        if (text == null || text.length() > ValueReader.MAX_NUMBER_LENGTH) {
+            problem = "of at most " + ValueReader.MAX_NUMBER_LENGTH + " characters, found one of "
+                    + (text == null ? "more than " + ValueReader.MAX_NUMBER_LENGTH + " digits" : "" + text.length());
+        } else if (value instanceof BigDecimal) {
+            long exponent = ((BigDecimal) value).precision() - 1L - ((BigDecimal) value).scale();
+            problem = exponent <= Integer.MAX_VALUE ? null : "with an exponent below 2^31, found one of " + exponent;
+        }
+        if (problem != null) {
+            throw ValueWriter.error("expected " + value.getClass().getSimpleName() + " " + problem, null);
+        }
+        out.text(text);
     }
 
     private static byte[] toBytes(ValueReader in) throws RecordException {
@@ -128,10 +151,11 @@ final class Scalar extends Form {
 
     private static Object toDecimal(ValueReader in) throws RecordException {
         if (in.code == Code.STRING) {
+            String text = in.number(ValueReader.DECIMAL);
             try {
-                return new BigDecimal(in.number(ValueReader.DECIMAL));
-            } catch (NumberFormatException error) {
-                throw in.misfit();
+                return new BigDecimal(text);
+            } catch (NumberFormatException error) {    // not a number, infinite, or of another size
+                throw in.misfit(text.matches(".*[0-9].*") ? ", whose exponent is out of range" : "");
             }
         } else if (in.isReal()) {
             double number = in.number();

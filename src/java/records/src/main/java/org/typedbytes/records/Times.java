@@ -25,6 +25,7 @@ final class Times<T> extends Form {
     private static final Pattern TIME = Pattern.compile(
             "(?:(" + DATE + ")[Tt ])?(" + CLOCK + ")(?:(?<=:..:..)(\\.\\d{1,6})0*)?([Zz]|[-+]\\d\\d:?\\d\\d)?");
 
+    private final boolean isOrdered;
     private final boolean isText;
     private final LongFunction<T> fromNumber;
     private final ToLongFunction<T> toNumber;
@@ -34,6 +35,7 @@ final class Times<T> extends Form {
     private Times(Class<T> type, Field options, LongFunction<T> fromNumber, ToLongFunction<T> toNumber,
             Function<String, T> fromText, Function<T, String> toText) {
         super(type.getSimpleName());
+        this.isOrdered = isOrderedByHashMaps(type);
         this.isText = options.text();
         this.fromNumber = fromNumber;
         this.toNumber = toNumber;
@@ -91,7 +93,7 @@ final class Times<T> extends Form {
 
     @Override
     boolean isOrdered() {
-        return true;
+        return isOrdered;
     }
 
     @Override

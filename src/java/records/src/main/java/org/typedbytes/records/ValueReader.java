@@ -9,11 +9,11 @@ import java.util.regex.Pattern;
 /** Reads values from bytes. Every declared length and count is compared with the bytes that remain. */
 final class ValueReader {
     static final int MAX_DEPTH = 256;
-    private static final int MAX_DIGITS = 10_000;    // more take long to convert
+    static final int MAX_NUMBER_LENGTH = 10_000;    // in characters; more take long to convert
     private static final int MAX_SHOWN = 40;
     static final Pattern INTEGER = Pattern.compile("[-+]?[0-9]+");
     static final Pattern DECIMAL = Pattern.compile(
-            "[-+]?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(e[-+]?[0-9]{1,9})?|nan|inf(inity)?)", Pattern.CASE_INSENSITIVE);
+            "[-+]?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(e[-+]?[0-9]+)?|nan|inf(inity)?)", Pattern.CASE_INSENSITIVE);
 
     /** Reads what is inside a container: an item, or a pair; its first type code has been read. */
     interface Item {
@@ -64,7 +64,7 @@ final class ValueReader {
             throw misfit(", and of Python's pickles only None can be read here");
         }
         if (!strict && code == Code.STRING && !form.takesText()) {
-            if (text().equals("null")) {
+            if (text().equalsIgnoreCase("null")) {
                 return true;
             }
             data.position(start + 1);
@@ -124,7 +124,7 @@ final class ValueReader {
     double number() throws RecordException {
         switch (code) {
             case Code.FLOAT:
-                return Float.intBitsToFloat((int) fixed(4));
+                return Floats.widen(Float.intBitsToFloat((int) fixed(4)));
             case Code.DOUBLE:
                 return Double.longBitsToDouble(fixed(8));
             default:
@@ -139,7 +139,11 @@ final class ValueReader {
     /** The text of a STRING that is a number. */
     String number(Pattern pattern) throws RecordException {
         String text = text();
-        if (text.length() > MAX_DIGITS || !pattern.matcher(text).matches()) {
+        if (text.length() > MAX_NUMBER_LENGTH) {
+            throw misfit(" of " + text.length() + " characters, more than the " + MAX_NUMBER_LENGTH
+                    + " that a number can have");
+        }
+        if (!pattern.matcher(text).matches()) {
             throw misfit();
         }
         return text;

@@ -30,7 +30,13 @@ final class ValueWriter {
     void value(Form form, Object value) throws RecordException {
         if (value != null) {
             form.write(this, value);
-        } else if (hiveNulls) {
+        } else {
+            form.writeNull(this);
+        }
+    }
+
+    void writeNull() throws RecordException {
+        if (hiveNulls) {
             start(Code.NULL, 0);
         } else {
             bytes(Code.PICKLE, ByteBuffer.wrap(PICKLED_NONE));

@@ -8,22 +8,34 @@ import static org.junit.Assert.assertTrue;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.ZonedDateTime;
+import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.Hashtable;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.WeakHashMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.TimeUnit;
 import org.junit.Test;
 
@@ -161,6 +173,211 @@ public class RecordsTest {
         assertThrows(IllegalArgumentException.class, RecordType::new);
     }
 
+    public static class Base<T> {
+        private T value;
+
+        public T getValue() {
+            return value;
+        }
+
+        public Base<T> setValue(T value) {
+            this.value = value;
+            return this;
+        }
+    }
+
+    public static class Narrowed extends Base<Integer> {
+        private Number number = 0;
+        private String text = "";
+
+        @Override
+        public Integer getValue() {
+            return super.getValue();
+        }
+
+        public Integer getNumber() {
+            return number.intValue();
+        }
+
+        public void setNumber(Number number) {
+            this.number = number;
+        }
+
+        public String getText() {
+            return text;
+        }
+
+        public void setText(Object text) {
+            throw new AssertionError("the other is narrower");
+        }
+
+        public void setText(CharSequence text) {
+            this.text = text.toString();
+        }
+
+        public static void setHashCode(Object ignored) {
+        }
+
+        public void setClass(Object ignored) {
+        }
+    }
+
+    public static class WithSetter extends Base<Integer> {
+        @Override
+        public WithSetter setValue(Integer value) {
+            super.setValue(value);
+            return this;
+        }
+    }
+
+    static class Hidden<T> extends Base<T> {
+        @Field(name = "all")
+        private List<String> names = new ArrayList<>();
+
+        public List<String> getNames() {
+            return names;
+        }
+
+        public void setNames(List<String> names) {
+            this.names = names;
+        }
+    }
+
+    public static class Shown extends Hidden<Long> {
+    }
+
+    @Test
+    public void aSetterMayTakeMoreThanItsGetterGives() throws IOException {
+        RecordType<Narrowed> type = RecordType.of(Narrowed.class);
+        Narrowed bean = new Narrowed();
+        bean.setValue(5);
+        bean.setNumber(6);
+        bean.setText((CharSequence) "t");
+        String value = "07 00000005 76616c7565 ";
+        String number = "07 00000006 6e756d626572 03 00000006";
+        byte[] data = hex("0a 00000003" + number + "07 00000004 74657874 07 00000001 74" + value + "03 00000005");
+        assertArrayEquals(data, type.write(bean));
+        Narrowed read = type.read(data);
+        assertEquals(Integer.valueOf(5), read.getValue());
+        assertEquals(Integer.valueOf(6), read.getNumber());
+        assertEquals("t", read.getText());
+        assertFails("expected Integer, found LONG 4294967296, which is out of range at offset 15, path .value", type,
+                "0a 00000001" + value + "04 0000000100000000");
+        WithSetter other = RecordType.of(WithSetter.class).read(hex("0a 00000001" + value + "03 00000005"));
+        assertEquals(5, (Object) ((Base<?>) other).getValue());
+    }
+
+    /** The compiler gives a public class bridges to the methods of a superclass that is not public. */
+    @Test
+    public void theFieldsOfASuperclassThatIsNotPublicAreFields() throws IOException {
+        RecordType<Shown> type = RecordType.of(Shown.class);
+        Shown bean = new Shown();
+        bean.setNames(Collections.singletonList("n"));
+        bean.setValue(5L);
+        byte[] data = hex("0a 00000002 07 00000003 616c6c 09 07 00000001 6e ff"
+                + "07 00000005 76616c7565 04 0000000000000005");
+        assertArrayEquals(data, type.write(bean));
+        assertEquals(Collections.singletonList("n"), type.read(data).getNames());
+        assertFails("expected String, found INT 1 at offset 14, path .names[0]", type,
+                "0a 00000001 07 00000003 616c6c 09 03 00000001 ff");
+    }
+
+    enum WithNull {
+        NONE(null), SOME("some");
+
+        @EnumValue
+        final String text;
+
+        WithNull(String text) {
+            this.text = text;
+        }
+    }
+
+    public static class Moods {
+        public WithNull mood = WithNull.SOME;
+        public List<WithNull> others = new ArrayList<>();
+    }
+
+    @Test
+    public void aNullIsTheConstantWhoseValueIsNull() throws IOException {
+        RecordType<WithNull> type = RecordType.of(WithNull.class);
+        byte[] none = hex("64 00000004 80024e2e");
+        assertArrayEquals(none, type.write(WithNull.NONE));
+        assertEquals(WithNull.NONE, type.read(none));
+        assertEquals(WithNull.NONE, type.hiveNulls().read(type.hiveNulls().write(WithNull.NONE)));
+        assertEquals(WithNull.SOME, type.read(type.write(WithNull.SOME)));
+        RecordType<Moods> moods = RecordType.of(Moods.class);
+        Moods bean = new Moods();
+        bean.mood = WithNull.NONE;
+        bean.others = Arrays.asList(WithNull.SOME, WithNull.NONE);
+        Moods read = moods.omitNulls().read(moods.omitNulls().write(bean));
+        assertEquals(WithNull.NONE, read.mood);
+        assertEquals(bean.others, read.others);
+        bean.mood = null;
+        RecordException error = assertThrows(RecordException.class, () -> moods.write(bean));
+        assertEquals("expected WithNull, found null, which is what NONE is written as, at .mood", error.getMessage());
+        String both = assertThrows(IllegalArgumentException.class, () -> new RecordType<Optional<WithNull>>() { })
+                .getMessage();
+        assertEquals("no form for an Optional of WithNull, since NONE is a null, too", both);
+        both = assertThrows(IllegalArgumentException.class, () -> new RecordType<Optional<Optional<Integer>>>() { })
+                .getMessage();
+        assertEquals("no form for an Optional of Integer, since Optional.empty is a null, too", both);
+    }
+
+    enum OfBytes {
+        A;
+
+        @EnumValue
+        final byte[] value = {1};
+    }
+
+    enum OfBeans {
+        A;
+
+        @EnumValue
+        final Ordered value = new Ordered();
+    }
+
+    enum OfNanos {
+        A;
+
+        @EnumValue
+        final Instant value = Instant.ofEpochSecond(0, 1);
+    }
+
+    enum OfZones {
+        A(1), B(2);
+
+        @EnumValue
+        final ZonedDateTime value;
+
+        OfZones(int hour) {
+            value = ZonedDateTime.of(2026, 5, 1, hour, 0, 0, 0, ZoneId.of("Europe/Paris"));
+        }
+    }
+
+    enum OfOptionals {
+        NONE, ONE;
+
+        @EnumValue
+        final Optional<Integer> value = ordinal() == 0 ? Optional.empty() : Optional.of(1);
+    }
+
+    @Test
+    public void anEnumIsReadByTheValueThatWasWritten() throws IOException {
+        String message = ": its value does not equal itself when it is read: a ";
+        assertNoForm("OfBytes.A" + message + "byte[]", OfBytes.class);
+        assertNoForm("OfBeans.A" + message + Ordered.class.getTypeName(), OfBeans.class);
+        assertNoForm("OfNanos.A: expected Instant without a fraction of the unit that is written, found "
+                + "1970-01-01T00:00:00.000000001Z", OfNanos.class);
+        RecordType<OfZones> zones = RecordType.of(OfZones.class);    // a time is read in UTC
+        assertEquals(OfZones.B, zones.read(zones.write(OfZones.B)));
+        RecordType<OfOptionals> optionals = RecordType.of(OfOptionals.class);
+        for (OfOptionals each : OfOptionals.values()) {
+            assertEquals(each, optionals.read(optionals.write(each)));
+        }
+    }
+
     @Test
     public void anObjectIsWhatItsTypeCodeSays() throws IOException {
         RecordType<Object> type = RecordType.of(Object.class);
@@ -295,6 +512,41 @@ public class RecordsTest {
                 .startsWith("containers nest deeper than 256, at .parts[0].parts[0]"));
     }
 
+    private static String digits(int count) {
+        char[] digits = new char[count];
+        Arrays.fill(digits, '7');
+        return new String(digits);
+    }
+
+    @Test
+    public void aNumberThatIsWrittenCanBeRead() throws IOException {
+        for (String digits : Arrays.asList(digits(10_000), "-" + digits(9_999))) {
+            RecordType<BigInteger> whole = RecordType.of(BigInteger.class);
+            assertEquals(new BigInteger(digits), whole.read(whole.write(new BigInteger(digits))));
+            RecordType<BigDecimal> decimal = RecordType.of(BigDecimal.class);
+            assertEquals(new BigDecimal(digits), decimal.read(decimal.write(new BigDecimal(digits))));
+        }
+        for (int scale : new int[] {Integer.MAX_VALUE, -Integer.MAX_VALUE, 2_000_000_000, -2_000_000_000}) {
+            RecordType<BigDecimal> decimal = RecordType.of(BigDecimal.class);
+            BigDecimal value = new BigDecimal(BigInteger.ONE, scale);
+            assertEquals(value, decimal.read(decimal.write(value)));
+        }
+        String limit = " of at most 10000 characters, found one of ";
+        assertUnwritten("expected BigInteger" + limit + "10001", BigInteger.class,
+                new BigInteger("-" + digits(10_000)));
+        assertUnwritten("expected BigDecimal" + limit + "10001", BigDecimal.class,
+                new BigDecimal(digits(9_999) + ".7"));
+        assertUnwritten("expected BigInteger" + limit + "more than 10000 digits", BigInteger.class,
+                BigInteger.ONE.shiftLeft(1 << 30));
+        assertUnwritten("expected BigDecimal with an exponent below 2^31, found one of 2147483648", BigDecimal.class,
+                new BigDecimal(BigInteger.TEN, -Integer.MAX_VALUE));
+        byte[] text = RecordType.of(String.class).write(digits(10_001));
+        String message = "expected BigDecimal, found STRING of 10001 characters, more than the 10000 that a number can "
+                + "have at offset 0";
+        assertEquals(message, assertThrows(RecordException.class, () -> RecordType.of(BigDecimal.class).read(text))
+                .getMessage());
+    }
+
     @Test
     public void aNumberIsTheSameInAnyLocale() throws IOException {
         Locale usual = Locale.getDefault();
@@ -368,6 +620,91 @@ public class RecordsTest {
         }
         RecordType<Set<List<Integer>>> type = new RecordType<Set<List<Integer>>>() { };
         assertFails("more than 256 unequal keys share one hash value at offset 0, path [256]", type, items + "ff");
+    }
+
+    private static <T> void assertAlike(RecordType<T> type, byte[] list) {
+        String message = assertThrows(RecordException.class, () -> type.read(list)).getMessage();
+        assertEquals("more than 256 unequal keys share one hash value at offset 0, path [256]", message);
+    }
+
+    private static byte[] longs(long... numbers) {
+        ByteBuffer list = ByteBuffer.allocate(2 + 9 * numbers.length).put((byte) 9);
+        for (long number : numbers) {
+            list.put((byte) 4).putLong(number);
+        }
+        return list.put((byte) 255).array();
+    }
+
+    /** A HashMap has an order for classes that are Comparable by themselves alone. */
+    @Test
+    public void keysThatAHashMapHasNoOrderForAreLimited() throws IOException {
+        long[] days = new long[400];
+        for (int i = 0; i < days.length; i++) {    // years whose bits repeat: the hash value compares the repetitions
+            int bits = i % 200 | i / 200 << 10;
+            days[i] = LocalDate.of(bits | bits << 11 | (bits & 0xff) << 22, 1, 1).toEpochDay();
+        }
+        assertAlike(new RecordType<Set<LocalDate>>() { }, longs(days));
+        long[] micros = new long[300];
+        int count = 0;
+        for (long day = 0; count < micros.length; day++) {
+            for (long high = 0; high < 20_117 && count < micros.length; high++) {
+                long nanos = high << 32 | ((LocalDate.ofEpochDay(day).hashCode() ^ 0x1000 ^ high) & 0xffffffffL);
+                if (nanos < 86_400_000_000_000L && nanos % 1000 == 0) {
+                    micros[count++] = day * 86_400_000_000L + nanos / 1000;
+                }
+            }
+        }
+        assertAlike(new RecordType<Set<LocalDateTime>>() { }, longs(micros));
+        assertAlike(new RecordType<Set<ZonedDateTime>>() { }, longs(micros));
+        assertEquals(300, new RecordType<Set<Instant>>() { }.read(longs(micros)).size());
+        ByteBuffer texts = ByteBuffer.allocate(2 + 25 * 300).put((byte) 9);
+        for (int number = 0; number < 300; number++) {
+            texts.put((byte) 0).putInt(20);
+            for (int bit = 0; bit < 10; bit++) {
+                texts.put((number >> bit & 1) == 0 ? new byte[] {'a', 'A'} : new byte[] {'B', 'B'});
+            }
+        }
+        assertAlike(new RecordType<Set<ByteBuffer>>() { }, texts.put((byte) 255).array());
+        assertEquals(300, new RecordType<Set<byte[]>>() { }.read(texts.array()).size());
+        long[] halves = new long[300];
+        Arrays.setAll(halves, i -> (long) i << 32 | i);
+        assertEquals(300, new RecordType<Set<Long>>() { }.read(longs(halves)).size());
+        assertEquals(300, new RecordType<TreeSet<LocalDateTime>>() { }.read(longs(micros)).size());
+        assertAlike(new RecordType<CopyOnWriteArraySet<Long>>() { }, longs(halves));
+    }
+
+    @Test
+    public void keysOfAMapWithoutTreesAreLimited() throws IOException {
+        ByteBuffer pairs = ByteBuffer.allocate(5 + 11 * 300).put((byte) 10).putInt(300);
+        for (long number = 0; number < 300; number++) {
+            pairs.put((byte) 4).putLong(number << 32 | number).put((byte) 2).put((byte) 1);
+        }
+        assertEquals(300, new RecordType<ConcurrentHashMap<Long, Boolean>>() { }.read(pairs.array()).size());
+        assertEquals(300, new RecordType<TreeMap<Long, Boolean>>() { }.read(pairs.array()).size());
+        assertEquals(300, new RecordType<IdentityHashMap<Long, Boolean>>() { }.read(pairs.array()).size());
+        for (RecordType<?> type : Arrays.<RecordType<?>>asList(new RecordType<Hashtable<Long, Boolean>>() { },
+                new RecordType<WeakHashMap<Long, Boolean>>() { })) {
+            String message = assertThrows(RecordException.class, () -> type.read(pairs.array())).getMessage();
+            assertEquals("more than 256 unequal keys share one hash value at offset 0, path [1099511628032]", message);
+        }
+    }
+
+    @Test
+    public void theCountOfAMapIsThatOfItsPairs() {
+        Map<String, Integer> changing = new AbstractMap<String, Integer>() {
+            @Override
+            public int size() {
+                return 2;
+            }
+
+            @Override
+            public Set<Map.Entry<String, Integer>> entrySet() {
+                return Collections.singletonMap("a", 1).entrySet();
+            }
+        };
+        RecordException error = assertThrows(RecordException.class,
+                () -> new RecordType<Map<String, Integer>>() { }.write(changing));
+        assertEquals("the Map has changed while it was written", error.getMessage());
     }
 
     @Test
