@@ -137,6 +137,32 @@ def test_a_flag_of_several_members_has_no_name():
     assert tb.loads(tb.dumps(Bits.A, type=Bits), type=Bits) is Bits.A
 
 
+@pytest.mark.parametrize("asks_missing", [False, True])
+def test_names_come_before_values_where_members_are_written_by_name(asks_missing):
+    class Swap(enum.Enum):
+        A = "B"
+        B = "A"
+        C = "c"
+        D = "C"
+
+        if asks_missing:
+
+            @classmethod
+            def _missing_(cls, value):
+                return cls.D if value == "d" else None
+
+    named = Annotated[Swap, records.Name]
+    for member in Swap:
+        assert tb.loads(tb.dumps(member, type=named), type=named) is member
+        assert tb.loads(tb.dumps(member, type=Swap), type=Swap) is member
+        assert tb.loads(tb.dumps({member: [member]}, type=dict[named, list[named]]), type=dict[named, list[named]]) == {
+            member: [member]
+        }
+    assert tb.loads(tb.dumps("c"), type=named) is Swap.C
+    if asks_missing:
+        assert tb.loads(tb.dumps("d"), type=named) is Swap.D
+
+
 @pytest.mark.parametrize("form", [(), (records.Text,), (records.Seconds,), (records.Milliseconds,)])
 @pytest.mark.parametrize("edge, hours", [(datetime.datetime.min, 1), (datetime.datetime.max, -1)])
 def test_a_moment_that_utc_has_no_datetime_for_is_refused(form, edge, hours):

@@ -32,6 +32,14 @@ class Color(enum.Enum):
     GREY = None
 
 
+class Swapped(enum.Enum):
+    """The names of members are the values of others."""
+
+    LEFT = "RIGHT"
+    RIGHT = "LEFT"
+    NONE = "none"
+
+
 class Level(enum.IntEnum):
     LOW = 0
     HIGH = 1
@@ -163,6 +171,7 @@ class Choices(typing.NamedTuple):
     level: Level = Level.LOW
     name: Annotated[Color, records.Name] = Color.RED
     literal: Optional[Literal["a", 1, True, b"x"]] = None  # noqa: F821
+    swapped: Annotated[Swapped, records.Name] = Swapped.NONE
 
 
 TYPES = {

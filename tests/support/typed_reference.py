@@ -366,7 +366,7 @@ class Walk(reference.Walk):
             except ValueError:
                 raise Misfit from None
         if is_class(kind, enum.Enum):
-            return self.member(kind, value, form)
+            return self.member(kind, value, form, marks)
         if kind in DATES:
             return date_of_text(kind, value, marks) if form == "string" else date_of_number(kind, value, marks)
         try:
@@ -392,8 +392,10 @@ class Walk(reference.Walk):
             pass
         raise Misfit
 
-    def member(self, kind, value, form):
-        """Return the member of an Enum with this value, else that of this name."""
+    def member(self, kind, value, form, marks):
+        """Return the member of an Enum with this value, else that of this name; first by name if it is written so."""
+        if records.Name in marks and form == "string" and value in kind.__members__:
+            return kind[value]
         for member in kind.__members__.values():
             if type(member.value) is type(value) and member.value == value:
                 return member
@@ -419,7 +421,7 @@ class Walk(reference.Walk):
                     return literal
             raise Misfit
         if is_class(kind, enum.Enum) and isinstance(value, (int, bytes, type(None))):
-            return self.member(kind, value, scalar_form(value))
+            return self.member(kind, value, scalar_form(value), marks)
         if kind in WIDTHS and type(value) is int and WIDTHS[kind] is int:
             return self.converted(value, "integer", kind, (), ())
         if kind in (bytearray, memoryview) and type(value) is bytes:

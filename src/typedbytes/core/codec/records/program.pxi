@@ -195,7 +195,10 @@ cdef class TypeProgram:
         return 0
 
     cdef list names_of(self, TypeNode* made, object node):
-        # Those that no value is equal to, unless a _missing_ is asked first.
+        # All where members are written by name: a name may be the value of another member. Else those that no value is
+        # equal to, unless a _missing_ is asked first.
+        if made.by_name:
+            return list(node.names.items())
         if made.has_missing:
             return []
         values = {value for value in node.by_value if type(value) is str}
