@@ -74,6 +74,14 @@ READ = [
     (int, [1], "expected int, found LIST at offset 0"),
     (int, datetime.date(2026, 5, 1), "expected int, found PICKLE of datetime.date at offset 0"),
     (float, "1.5", 'expected float, found STRING "1.5" at offset 0'),
+    (float, 2**53 + 1, "expected float, found LONG 9007199254740993, which is not exactly a float at offset 0"),
+    (Annotated[float, tb.Float], -(2**53) - 1,
+     "expected float, found LONG -9007199254740993, which is not exactly a float at offset 0"),
+    (tb.Float, 2**62 + 1, "expected Float, found LONG 4611686018427387905, which is not exactly a float at offset 0"),
+    (list[float], [0.5, 2**63 - 1],
+     "expected float, found LONG 9223372036854775807, which is not exactly a float at offset 10, path [1]"),
+    (Union[float, str], 2**53 + 1,
+     "expected float, found LONG 9007199254740993, which is not exactly a float at offset 0"),
     (str, b"ab", "expected str, found BYTES b'ab' at offset 0"),
     (str, b"x" * 41, "expected str, found BYTES at offset 0"),
     (str, None, "expected str, found PICKLE None at offset 0"),
@@ -187,6 +195,12 @@ VALUES = [
     (Annotated[int, tb.Long], 2**63, "int does not fit a LONG of 64 bits"),
     (Annotated[float, tb.Float], 1e300, "number is too large for a FLOAT"),
     (float, 10**400, "int is too large for a DOUBLE"),
+    (float, 2**53 + 1, "int is not exactly a DOUBLE"),
+    (float, -(2**53) - 1, "int is not exactly a DOUBLE"),
+    (float, 2**63 - 1, "int is not exactly a DOUBLE"),
+    (float, 2**64 + 1, "int is not exactly a DOUBLE"),
+    (Optional[float], -(2**70) + 1, "int is not exactly a DOUBLE"),
+    (Union[float, str], 10**23, "int is not exactly a DOUBLE"),
     (datetime.datetime, datetime.datetime(2020, 1, 1, tzinfo=UTC),
      "expected a naive datetime, found an aware one: Annotated[datetime, records.UTC] takes it"),
     (Annotated[datetime.datetime, records.UTC], datetime.datetime(2020, 1, 1),
@@ -202,6 +216,34 @@ def test_values_that_have_no_such_form(hint, value, message):
     with pytest.raises(tb.EncodeValueError) as caught:
         tb.dumps([value], type=list[hint])
     assert str(caught.value) == f"{message}, at [0]"
+
+
+@pytest.mark.parametrize("number", [2**53, -(2**53), 2**53 + 2, 2**62, 2**63 - 1024, -(2**63), 2**63, 2**100, -(3**33)])
+def test_an_integer_that_a_double_holds_is_a_float(number):
+    assert tb.dumps(number, type=float) == tb.dumps(float(number))
+    if -(2**63) <= number < 2**63:
+        for strict in (True, False):
+            found = tb.loads(tb.dumps(number), type=float, strict=strict)
+            assert type(found) is float and found == number
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63) + 1])
+def test_an_integer_is_not_rounded_where_types_are_not_strict(number):
+    with pytest.raises(tb.DecodeTypeError, match="which is not exactly a float"):
+        tb.loads(tb.dumps(number), type=float, strict=False)
+
+
+@pytest.mark.parametrize("options", [{}, {"pickle": "trust"}, {"strict": False}])
+@pytest.mark.parametrize("number", [2**63, 2**64 + 1])
+def test_a_pickled_integer_is_no_float(number, options):
+    with pytest.raises(tb.DecodeTypeError, match="expected float, found PICKLE"):
+        tb.loads(tb.dumps(number), type=float, **options)
+
+
+def test_an_integer_may_be_rounded_to_a_float_of_32_bits():
+    """As any number that is written as one."""
+    for number in (2**24 + 1, 2**53 + 1):
+        assert tb.dumps(number, type=Annotated[float, tb.Float]) == tb.dumps(tb.Float(number))
 
 
 # Which member of a union of records it is depends on the first tag.

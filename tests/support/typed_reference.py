@@ -378,6 +378,8 @@ class Walk(reference.Walk):
                 return kind(value) if kind in (bytearray, memoryview) else value
             if kind is bool:
                 return {"0": False, "1": True, "false": False, "true": True}[str(value).lower()]
+            if kind is float and form == "integer" and float(value) != value:
+                raise Misfit
             if kind is float:
                 return number_of(value, float) if form == "string" else float(value)
             if kind is int and form == "double":
@@ -744,7 +746,13 @@ class Encoding(reference.Encoding):
         if kind is typing.Literal:
             return self.value(obj.value if isinstance(obj, enum.Enum) else obj, path, depth)
         if kind is float:
-            return self.value(float(obj), path, depth)
+            try:
+                number = float(obj)
+            except OverflowError:
+                raise EncodeValueError("int too large", path) from None
+            if isinstance(obj, int) and number != obj:
+                raise EncodeValueError("rounded", path)
+            return self.value(number, path, depth)
         if not (is_record(kind) or kind in (*LISTS, *SETS, *MAPPINGS, tuple)):
             return self.value(obj, path, depth)
         if depth + 1 > self.max_depth:

@@ -289,6 +289,12 @@ cdef PyObject* new_float(const TypeNode* node, double number) except NULL:
     return <PyObject*>made
 
 
+cdef inline bint is_held_by_double(int64_t number) noexcept:
+    # Whether a DOUBLE holds an integer as it is. The largest are rounded to 2**63, which is no int64.
+    cdef double real = <double>number
+    return real < 9223372036854775808.0 and <int64_t>real == number
+
+
 cdef PyObject* value_of_integer(Decoding* d, const TypeNode* node, int64_t number, long long offset,
                                 int code) except NULL:
     cdef TypeKind kind = node.kind
@@ -298,6 +304,8 @@ cdef PyObject* value_of_integer(Decoding* d, const TypeNode* node, int64_t numbe
             return int_object(number)
         value = int_of_class(node, number)
     elif kind == FLOAT_TYPE:
+        if unlikely(not is_held_by_double(number)):
+            return raise_misfit_at(d, node, f"{name_of(code)} {number}, which is not exactly a float", offset, code)
         return new_float(node, <double>number)
     elif kind == DATETIME_TYPE_KIND:
         value = datetime_from_number(node, number)

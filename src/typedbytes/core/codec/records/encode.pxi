@@ -149,6 +149,14 @@ cdef int encode_width(Encoding* e, int width, PyObject* obj) except -1:
     return encode_int(e, obj)
 
 
+cdef bint is_equal_double(object number, double value) except -1:
+    # Whether an int has been rounded to a finite number: those of 64 bits are compared without another object.
+    cdef int64_t narrow
+    if int_to_i64(<PyObject*>number, &narrow):
+        return is_held_by_double(narrow) and <double>narrow == value
+    return int.__eq__(int(value), number)
+
+
 cdef int encode_number_as_float(Encoding* e, const TypeNode* node, object number) except -1:
     cdef double value
     try:
@@ -159,6 +167,8 @@ cdef int encode_number_as_float(Encoding* e, const TypeNode* node, object number
                                path_of(e.frame)) from error
     if node.width == FLOAT:
         return encode_float(e, value)
+    if PyLong_Check(number) and not is_equal_double(number, value):
+        return raise_encode_value(e, "int is not exactly a DOUBLE")
     reserve(&e.buf, 9)
     e.buf.cursor[0] = DOUBLE
     store_f64(e.buf.cursor + 1, value)
