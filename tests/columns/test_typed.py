@@ -550,6 +550,27 @@ class Outer:
     n: int = 2**70
 
 
+class Picky(enum.Enum):
+    RED = "red"
+
+    @classmethod
+    def _missing_(cls, value):
+        raise RuntimeError(f"no {value}")
+
+
+@pytest.mark.parametrize("nbefore", [0, 150, 1000, 1500, 2500, 2999])
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_an_exception_of_the_class_comes_after_the_batches_before_it(nbefore, threads):
+    """Whichever thread meets it, and whatever it is."""
+    data = TEXT("red") * nbefore + TEXT("grey") + TEXT("red") * (3000 - nbefore)
+    for source in (data, io.BytesIO(data)):
+        nrows = 0
+        with pytest.raises(RuntimeError, match="^no grey$"):
+            for batch in columns.read(source, type=Picky, batch_rows=100, threads=threads):
+                nrows += len(batch)
+        assert nrows == nbefore // 100 * 100
+
+
 def test_a_default_that_its_column_cannot_hold():
     """The offset of an error is one of the input, where there is no such value."""
     whole = {"x": 1, "y": decimal.Decimal(1)}

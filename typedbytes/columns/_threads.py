@@ -106,6 +106,7 @@ class Parallel:
         self._runs = []  # of the workers, in order, after the own run
         self._process: Any = None  # the one whose workers have these runs
         self._builders = []  # empty, for reuse
+        self._error: BaseException | None = None  # of a run; raised after the batches before it
 
     def close(self):
         """Wait until no run is being decoded, and discard all; the threads stay."""
@@ -119,12 +120,15 @@ class Parallel:
         end, nrecords = start, 0
         if self._own_run is None:
             end, nrecords = self._adopt_runs(end, nrecords)
-            self._start_runs(view, end)
+            if self._error is None:
+                self._start_runs(view, end)
         if self._own_run is not None and not self._assembly.ready:
             end, n = self._continue_own_run(1 if in_memory else self._own_run.nbatches)
             nrecords += n
         if not in_memory:
             end, nrecords = self._adopt_runs(end, nrecords)
+        if self._error is not None and not self._assembly.ready:
+            raise self._error
         return end - start, nrecords
 
     def _start_runs(self, view, start):
@@ -158,7 +162,10 @@ class Parallel:
         """Decode nbatches of the own run, or what is left of it; one at a time if the source is in memory."""
         run = self._own_run
         before = run.nrecords
-        run.decode(nbatches)
+        try:
+            run.decode(nbatches)
+        except Exception as error:
+            self._error = error
         self._assembly.ready += run.batches
         run.nbatches -= len(run.batches)
         if len(run.batches) < nbatches or not run.nbatches:
@@ -178,6 +185,9 @@ class Parallel:
             end, nrecords = run.end, nrecords + run.nrecords
             self._builders.append(builder)
             self._assembly.builder = run.builder
+            if run.error is not None:
+                self._error = run.error
+                break
         self._runs = []
         return end, nrecords
 
@@ -219,6 +229,7 @@ class _Run:
         self._nbefore = nbefore
         self._begun = begun
         self._claim = {}  # "owner": set once, atomically
+        self.error: BaseException | None = None  # what ended the decoding on a worker, and is the reader's to raise
         self._is_done = False  # set before _done is released
         self._done = threading.Lock()
         self._done.acquire()  # released by the worker
@@ -229,6 +240,8 @@ class _Run:
             return
         try:
             self.decode(self.nbatches)
+        except BaseException as error:  # of a class's own code, for example: a thread has no caller that it could reach
+            self.error = error
         finally:
             self._is_done = True
             self._done.release()
