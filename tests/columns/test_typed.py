@@ -348,6 +348,34 @@ def test_a_value_that_its_column_cannot_hold(annotation, good, bad, said):
     assert caught.value.offset == len(tb.dumps(good))
 
 
+SINGLE = Annotated[float, tb.Float]
+
+
+class Singles(typing.NamedTuple):
+    one: SINGLE = 0.1
+    two: tuple[SINGLE, SINGLE] = (0.5, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "row"),
+    [
+        (tuple[str, tuple[str, int]], ("a", ("b", 1)), {"0": "a", "1": {"0": "b", "1": 1}}),
+        (tuple[str, Singles], ("a", (0.5,)), None),
+        (tuple[Singles, Singles], ((0.5,), (0.25,)), None),
+        (tuple[str, dict[str, int]], ("a", {"b": 1}), {"0": "a", "1": [("b", 1)]}),
+        (tuple[dict[str, int], dict[str, int]], ({"b": 1}, {}), {"0": [("b", 1)], "1": []}),
+        (tuple[list[int], tuple[str, int]], ([1], ("a", 1)), {"0": [1], "1": {"0": "a", "1": 1}}),
+        (tuple[tuple[int, int], tuple[int, int]], ((1, 2), (3, 4)), {"0": [1, 2], "1": [3, 4]}),
+        (tuple[Color, Color], ("red", "green"), {"0": "red", "1": "green"}),
+        (tuple[()], (), {}),
+        (tuple[int], (1,), [1]),
+    ],
+)
+def test_tuples_of_what_is_in_containers(annotation, value, row):
+    found = read(tb.dumps(value) * 2, annotation)["value"].to_pylist()
+    assert found == [row or found[0]] * 2
+
+
 @pytest.mark.parametrize(
     ("annotation", "said"),
     [

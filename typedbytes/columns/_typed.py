@@ -239,10 +239,10 @@ def _choices(node, path):
 
 def _array_of(items):
     """Return the description of a VECTOR of items of one fixed type, None for others."""
-    kinds = {described[:2] for described in (item[1] for item in items)}
-    if len(kinds) == 1 and items[0][1][0] == "fixed" and not any(item[2]["nullable"] for item in items):
-        return "array", items[0][1][1], len(items)
-    return None
+    descriptions = [item[1] for item in items]
+    if not items or descriptions[0][0] != "fixed" or any(item[2]["nullable"] for item in items):
+        return None
+    return ("array", descriptions[0][1], len(items)) if descriptions == descriptions[:1] * len(items) else None
 
 
 def _declared(node):
