@@ -357,6 +357,80 @@ class Singles(typing.NamedTuple):
 
 
 @pytest.mark.parametrize(
+    ("annotation", "good", "bad", "said", "path"),
+    [
+        (tuple[float, float], (1.5, 0.5), (0.5, 2**53 + 1),
+         f"expected float, found LONG {2**53 + 1}, which is not exactly a float", "[1]"),
+        (tuple[float, float], (1, 2), (2**53 + 1, 1),
+         f"expected float, found LONG {2**53 + 1}, which is not exactly a float", "[0]"),
+        (tuple[SINGLE, SINGLE], (0.5, 0.25), (0.5, 1e-50),
+         "expected float of a column float, found DOUBLE 1e-50", "[1]"),
+        (tuple[SINGLE, SINGLE], (0.5, 0.25), (0.1, 0.5), "expected float of a column float, found DOUBLE", "[0]"),
+        (tuple[SINGLE, SINGLE], (0.5, 0.25), (tb.Float(1), 2**24 + 1),
+         f"expected float of a column float, found INT {2**24 + 1}", "[1]"),
+        (set[float], {0.5}, {2**53 + 1}, "expected set, found PICKLE of set", ""),
+        (set[SINGLE], {0.5}, {0.1}, "expected set of a column list<float>, found PICKLE", ""),
+        (set[tuple[SINGLE, int]], {(0.5, 1)}, {(0.1, 1)}, "expected set of a column list<", ""),
+        (set[typing.Optional[SINGLE]], {0.5, None}, {0.1}, "expected set of a column list<", ""),
+        (set[Singles], {(0.5, (0.5, 0.5))}, {(0.1, (0.5, 0.5))}, "expected set of a column list<", ""),
+        (tuple[int, int], (5, 6), (5, 2**63), f"expected int of a column long, found PICKLE {2**63}", "[1]"),
+        (tuple[int, int], (5, 6), (2**63, 5), "expected int of a column long, found PICKLE", "[0]"),
+        (tuple[int, int], (5, 6), [5, 2**63], "expected tuple of a column vector<long * 2>, found LIST", ""),
+        (list[tuple[int, int]], [(5, 6)], [(5, 6), (5, 2**63)],
+         "expected int of a column long, found PICKLE", "[1][1]"),
+        (tuple[Annotated[int, tb.Int], Annotated[int, tb.Int]], (5, 6), (5, 2**31),
+         f"expected int of a column int, found LONG {2**31}", "[1]"),
+    ],
+)  # fmt: skip
+def test_a_number_is_refused_and_not_rounded_wherever_it_is(annotation, good, bad, said, path):
+    data = tb.dumps(good)
+    for before in (b"", data):
+        with pytest.raises(tb.DecodeTypeError) as caught:
+            list(columns.read(before + tb.dumps(bad), type=annotation))
+        error = caught.value
+        assert str(error).startswith(said) and error.path == path
+        assert error.record == (before != b"") and error.offset >= len(before)
+        if path == "[1]":
+            assert error.offset == len(before) + 5 + len(tb.dumps(bad[0]))
+    assert read(data, annotation).num_rows == 1
+
+
+def test_the_place_of_a_number_after_a_pickled_one():
+    """The item that is refused is not the one that asked for a conversion."""
+    pickled = b"\x08\0\0\0\x03" + PICKLED(5) + tb.dumps(6) + tb.dumps(2**63)
+    with pytest.raises(tb.DecodeTypeError) as caught:
+        list(columns.read(pickled, type=tuple[int, int, int]))
+    assert caught.value.path == "[2]" and caught.value.offset == 5 + len(PICKLED(5)) + 5
+    assert read(b"\x08\0\0\0\x02" + PICKLED(5) + tb.dumps(6), tuple[int, int])["value"].to_pylist() == [[5, 6]]
+
+
+def test_a_default_is_rounded_to_a_float():
+    """As it is where such a record is written."""
+    (row,) = read(tb.dumps(()), Singles).to_pylist()
+    tenth = float(numpy.float32(0.1))
+    assert row == {"one": tenth, "two": [0.5, tenth]}
+
+
+def test_text_forms_within_a_pickled_set():
+    kind = set[tuple[Annotated[uuid.UUID, records.Text], int]]
+    assert read(tb.dumps({(ID, 1)}), kind)["value"].to_pylist() == [[{"0": ID, "1": 1}]]
+
+
+class Swap(enum.Enum):
+    A = "B"
+    B = "A"
+
+
+@pytest.mark.parametrize("kind", [Swap, Annotated[Swap, records.Name]])
+def test_a_member_is_the_one_that_a_reader_finds(kind):
+    for member in Swap:
+        data = tb.dumps(member, type=kind)
+        assert tb.loads(data, type=kind) is member
+        expected = member.value if kind is Swap else member.name
+        assert field(kind, data).to_pylist() == [expected]
+
+
+@pytest.mark.parametrize(
     ("annotation", "value", "row"),
     [
         (tuple[str, tuple[str, int]], ("a", ("b", 1)), {"0": "a", "1": {"0": "b", "1": 1}}),

@@ -6,6 +6,8 @@ Imported with the first type that is given.
 
 from __future__ import annotations
 
+from copy import copy
+
 from typedbytes._base.codes import BOOL, BYTE, BYTES, DOUBLE, FLOAT, INT, LIST, LONG, STRING, VECTOR
 from typedbytes._core import Decoder, Encoder
 from typedbytes._records import resolve
@@ -180,7 +182,7 @@ class TypedColumns:
             _hold_nulls(facts)
         elif default is not MISSING and not (default is None and facts["nullable"]):
             try:
-                facts["fallback"] = self._codec(facts["number"])[1](default)
+                facts["fallback"] = self._encoded_default(facts["number"], default)
             except EncodeError as error:
                 raise TypeError(f"{path}: the default does not fit: {error.message}") from None
         elif default is MISSING:
@@ -190,12 +192,16 @@ class TypedColumns:
         return described
 
     def _codec(self, number):
-        """Return the functions that decode any form of a value, and encode its declared one."""
+        """Return the functions that decode any form of a value, and encode its declared one, not rounded."""
         if number not in self._codecs:
             node = self._nodes[number]
             encode = Encoder(type=_declared(node), **self._structure).encode
             self._codecs[number] = Decoder(type=node, **self._structure).decode, encode
         return self._codecs[number]
+
+    def _encoded_default(self, number, default):
+        """Return a default in the declared form of a column, rounded to a FLOAT where that is its type."""
+        return Encoder(type=_declared(self._nodes[number], "FLOAT"), **self._structure).encode(default)
 
     def convert(self, number: int, data: bytes) -> bytes | None:
         """Return the declared form of an encoded value, None if it does not fit the annotation of this number."""
@@ -207,13 +213,13 @@ class TypedColumns:
 
     def mismatch(self, builder: Any, offset: int, record: int) -> DecodeTypeError:
         """Return the error for a value that fits its annotation, as a Reader of it has found, but not its column."""
-        number, fault, found = builder.fault
-        message = (
-            f"expected {self._nodes[number].shown} of a column {type_strings.format_type(builder.expected)}, "
-            f"found {_found(found)}"
-        )
+        number, fault, item, found = builder.fault
+        node, described = self._nodes[number], builder.expected
+        if item >= 0:  # of an array
+            node, described = node.items[item], ("fixed", described[1])
+        message = f"expected {node.shown} of a column {type_strings.format_type(described)}, found {_found(found)}"
         if fault is not None and fault[0] == "missing":
-            message = f"{self._nodes[number].shown}: missing field {type_strings.format_text(fault[1])}"
+            message = f"{node.shown}: missing field {type_strings.format_text(fault[1])}"
         return DecodeTypeError(message, offset, builder.code, builder.path, record)
 
 
@@ -245,15 +251,32 @@ def _array_of(items):
     return ("array", descriptions[0][1], len(items)) if descriptions == descriptions[:1] * len(items) else None
 
 
-def _declared(node):
-    """Return the node whose values are written in the declared form of a column."""
-    same = {name: value for name in Node.__slots__[2:] if (value := getattr(node, name)) is not None}
+def _declared(node, float_width=None):
+    """Return the node whose values are written in the declared form of a column.
+
+    float_width: of what is a FLOAT. None: it is written as a DOUBLE, so that the column refuses what would be rounded.
+    """
+    changes: dict[str, Any] = {"text": False} if node.text else {}
+    if node.kind == "float":
+        changes["width"] = node.width and float_width
     for name in ("item", "key", "value"):
-        if name in same and isinstance(same[name], Node):
-            same[name] = _declared(same[name])
-    if "text" in same:
-        same["text"] = False
-    return Node(node.kind, node.shown, **same)
+        if getattr(node, name) is not None:
+            changes[name] = _declared(getattr(node, name), float_width)
+    for name in ("items", "members"):
+        if getattr(node, name) is not None:
+            changes[name] = tuple(_declared(part, float_width) for part in getattr(node, name))
+    if node.kind == "record":
+        fields = (_with(field, node=_declared(field.node, float_width)) for field in node.record.fields)
+        changes["record"] = _with(node.record, fields=tuple(fields))
+    return _with(node, **changes)
+
+
+def _with(part, **changes):
+    """Return a copy of a part of a type with other values of these slots."""
+    made = copy(part)
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
 
 
 def _found(data):

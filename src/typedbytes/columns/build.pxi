@@ -59,7 +59,7 @@ cdef class Builder:
     cdef readonly int code
     cdef readonly str path
     cdef readonly str key_fault   # after a mismatch: what a struct cannot hold of a MAP; None: another type
-    cdef readonly tuple fault     # in a typed column: the number of its annotation, what is wrong, how the value starts
+    cdef readonly tuple fault     # in a typed column: number of its annotation, what is wrong, item, first bytes
 
     def __cinit__(self, types, Py_ssize_t nvalues, paths, policy, *, dialect="hadoop", max_depth=256,
                   Py_ssize_t max_held=INT32_MAX, convert=None, text=None):
@@ -425,9 +425,8 @@ cdef class Builder:
             return self.adopt_type(c, after)
         if self.policy == "widen" and not c.has_wanted_child and widen(c, w):
             self.changed = True
-            # The column holds encoded values now. It may have values of this record that were converted, INTs
-            # to DOUBLEs for example: walk the record again, and they are stored as they came. Those of
-            # earlier records stay converted.
+            # The column holds encoded values now. Values of this record may have been converted, INTs to DOUBLEs for
+            # example: walk it again, and they are stored as they came. Those of earlier records stay converted.
             return RESTARTED if c.kind == ENCODED else APPENDED
         return self.refuse(c)
 
@@ -446,23 +445,27 @@ cdef class Builder:
         if outcome == APPENDED:
             w.fault = NO_FAULT
             return CONVERTED
+        if w.converts:    # the value in the view is refused, not what it was converted to
+            w.fault = NO_FAULT
+            return REFUSED
         return outcome if outcome == COLUMN_FULL or outcome == NO_MEMORY else self.refuse(c)
 
     cdef Outcome refuse(self, Column* c) except FAILED:
         cdef Walk* w = &self.w
         cdef const unsigned char* at = w.p
+        cdef Py_ssize_t item = w.mismatched_item if c.kind == ARRAY and at[0] == VECTOR else -1
         self.expected = describe(c)
-        if c.typed != NULL:
-            self.fault = c.typed.number, describe_fault(w), at[:min(w.end - at, FOUND_NBYTES)]
-            w.fault = NO_FAULT
         self.key_fault = find_key_fault(c, w) if c.typed == NULL and c.kind == STRUCT and at[0] == MAP else None
         steps = self.steps_to(c)
-        if c.kind == ARRAY and at[0] == VECTOR and w.mismatched_item >= 0:
-            steps.append(f"[{w.mismatched_item}]")
-            at = w.mismatched_at
+        if item >= 0:
+            steps.append(f"[{item}]")
+            at = mismatched_at(w)
+        if c.typed != NULL:
+            self.fault = c.typed.number, describe_fault(w), item, at[:min(w.end - at, FOUND_NBYTES)]
+            w.fault = NO_FAULT
         self.column = steps[0]
         self.path = "".join(steps[1:])
-        if not w.converts and not self.view_start <= at <= self.view_end:
+        if not self.view_start <= at <= self.view_end:
             raise TypeError(f"the default of {self.path.lstrip('.')} does not fit its column")
         self.offset = at - self.view_start
         self.code = at[0]

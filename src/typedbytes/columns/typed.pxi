@@ -21,7 +21,7 @@ cdef bint adapt(Column* c, Walk* w) except -1:
     # False: there is none.
     cdef int code = w.p[0]
     if c.kind == ARRAY and code == VECTOR and w.mismatched_item >= 0:
-        code = w.mismatched_at[0]
+        code = mismatched_at(w)[0]
     if c.kind == FIXED or c.kind == ARRAY:
         if c.code != c.typed.declared:
             c.typed.is_settled = True

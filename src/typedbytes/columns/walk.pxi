@@ -40,8 +40,7 @@ cdef struct Walk:
     Py_ssize_t max_depth
     Skipping skipping
     Column* mismatched        # the column of the outcome OTHER_TYPE or REFUSED
-    Py_ssize_t mismatched_item    # number of an item of an ARRAY; -1: the count of items
-    const unsigned char* mismatched_at    # the encoded value found for that item
+    Py_ssize_t mismatched_item    # number of an item of an ARRAY, see mismatched_at(); -1: the count of items
     Fault fault               # what is wrong with the value of a typed column
     const Column* missing     # the field that a record lacks
     bint converts             # the bytes are what a value was converted to
@@ -354,18 +353,31 @@ cdef Outcome append_array(Walk* w, Column* c) noexcept nogil:
                 return INCOMPLETE
             if not store_wider(out, p + 1, p[0], c.code):
                 w.mismatched_item = i
-                w.mismatched_at = p
+                w.fault = UNFIT
                 return OTHER_TYPE
             p += 1 + width_of(p[0])
         else:
             w.mismatched_item = i
-            w.mismatched_at = p
             return OTHER_TYPE
         out += c.width
     c.used += nbytes
     c.n += 1
     w.p = p
     return APPENDED
+
+
+cdef const unsigned char* mismatched_at(Walk* w) noexcept nogil:
+    # The item that an ARRAY cannot hold of the complete VECTOR at the cursor. It is searched for: an address kept from
+    # the last walk may be one in what a value had been converted to, which is freed.
+    cdef const unsigned char* start = w.p
+    cdef const unsigned char* at
+    w.p += 5
+    for _ in range(w.mismatched_item):
+        if skip_one(w) != APPENDED:
+            break
+    at = w.p
+    w.p = start
+    return at
 
 
 cdef Outcome append_tuple(Walk* w, Column* c) noexcept nogil:

@@ -64,7 +64,7 @@ cdef bint widen(Column* c, Walk* w) except -1:
     elif c.kind == ARRAY and code == VECTOR:
         if w.mismatched_item < 0:
             return widen_arity(c, w.max_held)
-        wider = wider_code(c, w.mismatched_at[0])
+        wider = wider_code(c, mismatched_at(w)[0])
     if wider >= 0:
         return widen_numbers(c, wider)
     if c.kind == MAP_ENTRIES and code == MAP:    # a value in it is of another type
