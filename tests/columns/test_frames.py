@@ -101,6 +101,59 @@ def test_arrows_structs_and_lists_come_back_from_pandas():
     assert written([column.to_numpy()], pairs=False) == tb.dumps({"a": (1, "b")})
 
 
+def objects(*items):
+    return numpy.array(items, dtype=object)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [{"a": "x"}, {"a": b"\xff"}],
+        [{"a": b"x"}, None, {"a": "x"}],
+        [{"a": bytearray(b"x")}, {"a": "y"}],
+        [{"n": 1, "a": {"b": ["x", "y"]}}, {"n": 2, "a": {"b": [b"x"]}}],
+        [{"a": ["x", b"y"]}, {"a": []}],
+        [{"a": [b"x", "y"]}, {"a": None}],
+        [{"a": [{"b": "x"}, {"b": b"y"}]}],
+        [{"a": "x", "b": objects("x", b"y")}],
+        [objects("x", b"y"), objects("z")],
+        [objects(b"y", "x"), None],
+        [objects("x"), objects(b"y")],
+    ],
+    ids=str,
+)
+def test_texts_and_bytes_are_not_made_one_type(values):
+    """By pyarrow they are, without a word."""
+    column = pandas.Series(values)
+    said = "pyarrow cannot make one type of its values: texts and bytes: its to_numpy"
+    frame = pandas.DataFrame({"key": range(len(values)), "value": column})
+    for given_columns in (
+        frame,
+        {"key": frame.key, "value": column},
+        {"key": frame.key, "value": pandas.Index(column)},
+    ):
+        with pytest.raises(tb.EncodeTypeError, match=f"^column 'value': {said}"):
+            written(given_columns, nulls="value")
+    with pytest.raises(tb.EncodeTypeError, match=f"^column 'key': {said}"):
+        written(pandas.DataFrame({"value": range(len(values)), "key": column}).set_index("key"), nulls="value")
+
+
+@pytest.mark.parametrize("categories", [["x", b"y"], [b"y", "x"]])
+def test_categories_that_are_texts_and_bytes_are_refused(categories):
+    column = pandas.Series(pandas.Categorical(categories))
+    with pytest.raises(tb.EncodeTypeError, match="pyarrow cannot make one type of its values: texts and bytes"):
+        written(pandas.DataFrame({"key": column, "value": [1, 2]}))
+    for same in (["x", "y"], [b"x", b"y"]):
+        frame = pandas.DataFrame({"key": pandas.Categorical(same), "value": [1, 2]})
+        assert written(frame) == tb.Encoder().encode_pairs(zip(same, map(tb.Long, [1, 2])))
+
+
+def test_texts_and_bytes_in_columns_of_their_own():
+    column = pandas.Series([{"a": "x", "b": b"y", "c": [b"x"], "d": ["y"]}, {"a": None, "b": None, "c": [], "d": None}])
+    expected = [("x", b"y", [b"x"], ["y"]), (None, None, [], None)]
+    assert written([column], pairs=False, nulls="value") == tb.Encoder().encode_all(expected)
+
+
 def test_objects_of_pandas_that_are_refused():
     for column in (pandas.Series(["a", object()]), pandas.Index(["a", object()])):
         with pytest.raises(

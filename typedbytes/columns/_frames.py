@@ -7,6 +7,7 @@ caller with such a column has imported it.
 from __future__ import annotations
 
 import sys
+from itertools import chain
 
 from typedbytes.errors import EncodeTypeError
 
@@ -72,7 +73,8 @@ def _parts_of_pandas(frame):
 
 def _is_in_arrow(series):
     """Return whether Arrow has the values of a column of pandas: objects that are all str it does."""
-    return series.dtype != object or sys.modules["pandas"].api.types.infer_dtype(series, skipna=True) == "string"
+    objects = getattr(series.dtype, "categories", series)
+    return objects.dtype != object or sys.modules["pandas"].api.types.infer_dtype(objects, skipna=True) == "string"
 
 
 def _objects_of_pandas(column):
@@ -93,8 +95,40 @@ def _in_arrow(column):
     import pyarrow
 
     try:
-        return pyarrow.array(column, from_pandas=True)
+        array = pyarrow.array(column, from_pandas=True)
+        if _mixes_text_and_bytes(array.type, getattr(column.dtype, "categories", column).to_numpy()):
+            raise TypeError("texts and bytes")
     except (ValueError, TypeError, OverflowError) as error:  # pyarrow's own errors among them
         raise EncodeTypeError(
             f"pyarrow cannot make one type of its values: {error}: its to_numpy() is written value by value"
         ) from None
+    return array
+
+
+def _mixes_text_and_bytes(kind, values):
+    """Return whether both are among the values of an Arrow type, of which pyarrow has made one.
+
+    It makes bytes of them; only items of a list become text if the first is. Nothing else is looked at.
+    """
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return _mixes_text_and_bytes(kind.value_type, values)
+    if types.is_struct(kind):
+        structs = [value for value in values if isinstance(value, dict)]
+        return any(
+            _mixes_text_and_bytes(field.type, [struct.get(field.name) for struct in structs])
+            for field in kind
+            if not (types.is_primitive(field.type) or types.is_string(field.type))
+        )
+    if types.is_list(kind):
+        items = (value for value in values if hasattr(value, "__iter__"))  # others are missing
+        return not types.is_primitive(kind.value_type) and _mixes_text_and_bytes(
+            kind.value_type, list(chain.from_iterable(items))
+        )
+    if not (types.is_string(kind) or types.is_binary(kind)):
+        return False
+    found = set(map(type, values))
+    return any(issubclass(of, str) for of in found) and any(
+        issubclass(of, (bytes, bytearray, memoryview)) for of in found
+    )
