@@ -1,6 +1,7 @@
 """What commands write and say about records that an earlier implementation, in Python alone, was given too.
 
-goldens.jsonl has random inputs, what that implementation wrote until it ended, its exit code and its message.
+goldens.jsonl has random inputs, what that implementation wrote until it ended, its exit code and its message. It left
+out empty lines where rows have one field; their rows have been added.
 """
 
 import json

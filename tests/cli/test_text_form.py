@@ -68,6 +68,37 @@ def test_a_row_of_one_null():
     assert good("to-text", stdin=numbers) == b"1\nnull\nnull\nnull\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "texts", "values"),
+    [
+        ("a\n1\n\n3\n", ["1", "", "3"], [1, None, 3]),
+        ('a\r\n1\r\n\r\n""\r\n3', ["1", "", "", "3"], [1, None, None, 3]),
+        ("\n\r\na\nx\n\n", ["x", ""], ["x", ""]),
+        ('\ufeffa\n\n\n"two\n\nlines"\n', ["", "", "two\n\nlines"], ["", "", "two\n\nlines"]),
+        ("a\n\n", [""], [""]),
+        ("a\n", [], []),
+        ("a\n1\r\r\n", ["1"], [1]),
+    ],
+)
+def test_an_empty_line_is_a_row_where_there_is_one_column(text, texts, values):
+    assert values_of(text, "--csv", "--header") == [{"a": value} for value in texts]
+    assert values_of(text, "--tsv", "--header", "--infer") == [{"a": value} for value in values]
+    assert values_of(text, "--csv") == [("a",), *((value,) for value in texts)]
+
+
+def test_an_empty_line_is_no_row_where_there_are_several_columns():
+    assert values_of("\n\na,b\n1,2\n\n3,4\n\n", "--csv", "--header") == [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]
+    assert values_of("1,2\n\n3\n\n", "--csv") == [("1", "2"), ("3",)]
+    assert values_of("1\n\n2,3\n\n4\n\n", "--csv") == [("1",), ("",), ("2", "3"), ("4",)]
+    assert values_of("a,b\n\nc,d\n\n", "--csv", "--pairs") == ["a", "b", "c", "d"]
+    assert values_of("\n\n", "--csv") == values_of("\n\n", "--csv", "--header") == []
+
+
+def test_the_line_of_a_fault_after_empty_lines():
+    message = bad(65, "from-text", "--csv", "--header", stdin=b"a\n1\n\n2,3\n")[1]
+    assert "line 4: expected 1 fields, as the header has, not 2" in message
+
+
 @pytest.mark.parametrize("form", [["--csv"], ["--tsv"], ["--csv", "--separator", ";"]])
 def test_rows_come_back(form):
     text = lines_of(*ROWS, arguments=form)

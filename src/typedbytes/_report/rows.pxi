@@ -43,6 +43,7 @@ cdef class TextRecords:
     cdef Py_ssize_t wanted    # bytes of the rest, before it is looked at again
     cdef bint is_first        # no line has been passed
     cdef list names           # in the header, encoded; None: it has not come
+    cdef Py_ssize_t ncolumns  # fields of the longest row so far
     cdef readonly long long nlines    # passed
     cdef readonly object fault    # the number of a line, and what is wrong with it
 
@@ -255,10 +256,15 @@ cdef class TextRecords:
         return MORE
 
     cdef RowOutcome end_row(self, Py_ssize_t mark, Py_ssize_t nfields) except *:
-        cdef unsigned char* head = self.out.start + mark
+        cdef unsigned char* head
+        if nfields == 0 and self.ncolumns == 1 and not self.pairs:    # an empty line is an empty field then
+            self.close_field(self.open_field(0))
+            nfields = 1
+        head = self.out.start + mark
         if nfields == 0:
             self.out.cursor = head
             return BLANK
+        self.ncolumns = max(self.ncolumns, nfields)
         if self.pairs:
             return ROW if nfields == 2 else self.refuse(f"expected a key and a value, not {nfields} fields")
         if not self.has_header:

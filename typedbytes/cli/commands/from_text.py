@@ -30,7 +30,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     With --csv or --tsv each row is a VECTOR, and with --header a MAP, whose keys are the first row
     of each input; with --pairs it is a key and a value. Every field is a STRING: text has no types.
     Quotes are as Python's csv module reads them; a line ends with LF or CR LF, and inside quotes a
-    field may hold line ends. --max-bytes limits the length of a line.
+    field may hold line ends. An empty line is a row with an empty field after rows of one field, and
+    none elsewhere. --max-bytes limits the length of a line.
 
     With --infer each column has one type, which holds all of its cells in all inputs: INT or LONG if
     they are integers, DOUBLE if they are numbers as JSON writes them, else STRING. An empty cell
