@@ -198,6 +198,56 @@ def test_rows_of_text_both_ways(form, delimiter, tmp_path):
     assert good("convert", "--from", form, "--to", "json", stdin=b"") == b""
 
 
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+@pytest.mark.parametrize(
+    ("column", "back"),
+    [
+        (pyarrow.array([1, None, None, 3]), None),
+        (pyarrow.array([None, 1.5, None]), None),
+        (pyarrow.array([None, True]), None),
+        (pyarrow.array([datetime.date(2026, 5, 1), None]), None),
+        (pyarrow.array([None, None]), None),
+        (pyarrow.array(["a", None, "", 'two\n\n"lines"']), ["a", "", "", 'two\n\n"lines"']),
+        (pyarrow.array(["a", None]).dictionary_encode(), ["a", ""]),
+        (pyarrow.array([b"a\n\nb", None, b""]), ["a\n\nb", "", ""]),
+        (pyarrow.array([b"ab", None], pyarrow.binary(2)), ["ab", ""]),
+    ],
+    ids=lambda given: str(given.type) if isinstance(given, pyarrow.Array) else None,
+)
+def test_no_row_of_one_column_is_lost(form, column, back, tmp_path):
+    """An empty cell alone is in quotes, as to-text --csv writes it."""
+    pyarrow.parquet.write_table(pyarrow.table({"a": column}), tmp_path / "in.parquet")
+    text = (
+        good("convert", tmp_path / "in.parquet", "-o", tmp_path / f"t.{form}", "--columns", "a")
+        or (tmp_path / f"t.{form}").read_bytes()
+    )
+    expected = column.to_pylist() if back is None else back
+    with io.StringIO(text.decode(), newline="") as lines:
+        assert len([row for row in csv.reader(lines) if row]) == 1 + len(column)
+    good("convert", tmp_path / f"t.{form}", "-o", tmp_path / "back.parquet")
+    assert pyarrow.parquet.read_table(tmp_path / "back.parquet")["a"].to_pylist() == expected
+    rows = tb.Decoder().decode_all(good("from-text", f"--{form}", "--header", stdin=text))
+    assert [row["a"] for row in rows].count("") == expected.count(None) + expected.count("")
+
+
+def test_empty_lines_are_rows_where_there_is_one_column():
+    def read(text):
+        words = ("--from", "csv", "--to", "typedbytes", "--dialect", "hive")
+        return tb.Decoder(dialect="hive").decode_all(good("convert", *words, stdin=text))
+
+    for text, rows in (
+        (b"a\n1\n\n3\n", [1, None, 3]),
+        (b"\n\na\n1\n\n3", [1, None, 3]),
+        (b'\xef\xbb\xbf"a\n\n,"\r\n1\r\n\r\n', [1, None]),
+        (b"a\n", []),
+        (b"a\nx\n\n\n", ["x", "", ""]),
+        (b"a,b\n\n1,2\n\n3,4\n\n", [(1, 2), (3, 4)]),
+        (b"\n\na,b\n\n1,2", [(1, 2)]),
+        (b"a" * 200_000 + b"\n1\n", [1]),
+    ):
+        assert read(text) == [row if type(row) is tuple else (row,) for row in rows]
+
+
 def test_fields_of_maps_as_columns(file):
     values = [{"id": 1, "at": (2.5, "x"), "tags": ["t"]}, {"id": 2, "at": (3.5, "y"), "tags": []}]
     stream = tb.Encoder().encode_pairs(list(zip("ab", values)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from contextlib import contextmanager
 
 import typedbytes
@@ -112,7 +113,9 @@ class _TextWriter:
         from pyarrow import csv
 
         self._form = form
-        self._writer = csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(delimiter=DELIMITERS[form]))
+        self._sink = sink
+        self._options = {"delimiter": DELIMITERS[form]}
+        self._writer = csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(**self._options))
 
     def __enter__(self):
         return self
@@ -124,7 +127,10 @@ class _TextWriter:
         """Write a group."""
         pyarrow = imported_pyarrow()
         try:
-            self._writer.write(table)
+            if table.num_columns == 1 and table.column(0).null_count:
+                self._sink.write(self._rows_of_one_cell(table))
+            else:
+                self._writer.write(table)
         except pyarrow.ArrowInvalid:
             for name, column in zip(table.column_names, table.columns):
                 if pyarrow.types.is_binary(column.type) and not _is_text(column):
@@ -134,6 +140,24 @@ class _TextWriter:
                     )
                     raise Failure(BAD_DATA, message) from None
             raise
+
+    def _rows_of_one_cell(self, table):
+        """Return the rows of one column with nulls, each of them as "": an empty line is no row to other readers."""
+        from pyarrow import csv
+
+        pyarrow, buffer = imported_pyarrow(), io.BytesIO()
+        types, column = pyarrow.types, table.column(0)
+        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+        is_text = types.is_string(kind) or types.is_large_string(kind)
+        is_quoted = is_text or types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+        if is_quoted:  # there may be empty lines within its cells
+            cells = column.cast(pyarrow.large_string() if is_text else pyarrow.large_binary())
+            table = pyarrow.table([cells.fill_null("" if is_text else b"")], table.column_names)
+        options = csv.WriteOptions(include_header=False, **self._options)
+        with csv.CSVWriter(buffer, table.schema, write_options=options) as writer:
+            writer.write(table)
+        rows = buffer.getvalue()
+        return rows if is_quoted else b"".join(row if row != b"\n" else b'""\n' for row in rows.splitlines(True))
 
     def close(self):
         """Write what is left."""

@@ -211,9 +211,30 @@ def _of_rows(delimiter, source, name):
 
     if not source.peek(1):
         return imported_pyarrow().schema([]), iter(())
-    options = {"read_options": csv.ReadOptions(block_size=_ROWS_NBYTES)}
-    rows = csv.open_csv(source, parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True), **options)
+    nblank, ncolumns = _header_of(source.peek(_PIECE_NBYTES), delimiter)
+    is_single = ncolumns == 1  # an empty line is a row then, but before the header
+    rows = csv.open_csv(
+        source,
+        read_options=csv.ReadOptions(block_size=_ROWS_NBYTES, skip_rows=nblank if is_single else 0),
+        parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=not is_single),
+    )
     return rows.schema, rows
+
+
+def _header_of(head, delimiter):
+    """Return the number of empty lines at the start of rows of text, and of the columns after them; 0: not known."""
+    import csv
+
+    nblank = 0
+    text = io.StringIO(head.removeprefix(b"\xef\xbb\xbf").decode("latin-1"), newline="")
+    try:
+        for row in csv.reader(text, delimiter=delimiter):
+            if row:
+                return nblank, len(row)
+            nblank += 1
+    except csv.Error:  # a longer cell than the module takes
+        pass
+    return nblank, 0
 
 
 _READERS: dict[str, Any] = {
