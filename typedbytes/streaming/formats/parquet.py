@@ -9,6 +9,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 from typedbytes._core import write_all
+from typedbytes.streaming.formats.arrow_values import array_of, column_of, with_nulls
 from typedbytes.streaming.formats.record_io import COUNT_NBYTES, are_columns, checked_pair
 from typedbytes.streaming.formats.rows import check_columns, row_of
 
@@ -68,11 +69,16 @@ class ParquetOutput:
             return
         if self._rows:
             self._flush()
-        self._check_names(table.column_names)
-        if self._schema is not None and table.schema != self._schema:
-            table = self._pyarrow.table([table[name] for name in self._schema.names], self._schema.names)
-            table = table.cast(self._schema)
-        self._write(table)
+        names = table.column_names
+        if len({*names}) < len(names):
+            raise ValueError(f"two columns of Parquet have one name: {names}")
+        self._check_names(names)
+        if self._schema is None:
+            types = {field.name: with_nulls(self._pyarrow, field.type) for field in table.schema}
+        else:
+            types = dict(zip(self._schema.names, self._schema.types))
+        columns = [self._column(table, name, kind) for name, kind in types.items()]
+        self._write(self._pyarrow.table(columns, names=[*types]))
         self.record += table.num_rows
 
     def write_encoded(self, records: Iterable[Any]) -> None:
@@ -119,13 +125,17 @@ class ParquetOutput:
         self._writer.write_table(table)
 
     def _array(self, name, kind):
-        items = [row.get(name) for row in self._rows]
+        return self._checked(name, kind, array_of, [row.get(name) for row in self._rows])
+
+    def _column(self, table, name, kind):
+        if name not in table.column_names:
+            return self._pyarrow.nulls(table.num_rows, kind)
+        return self._checked(name, kind, column_of, table[name])
+
+    def _checked(self, name, kind, make, items):
+        """Return items of a column in a type, None: of their own. Raises ValueError where a value would change."""
         try:
-            array = self._pyarrow.array(items)
-            if kind is None or array.type == kind:
-                return array
-            array.cast(kind)  # refuses what array() would cut off, such as the fraction of a float
-            return self._pyarrow.array(items, kind)  # refuses what cast() would parse, such as digits
+            return make(self._pyarrow, items, kind)
         except (self._pyarrow.ArrowException, OverflowError, TypeError, ValueError) as error:
             first = f"{kind}, as in the first rows" if kind is not None else "one type"
             raise ValueError(f"the values of the column {name!r} are not of {first}: {error}") from None
