@@ -281,6 +281,10 @@ def test_what_cannot_be_by_key_is_refused_before_the_job(tmp_path, job, words, s
         given = [*RUN[:-1], command, "--output-by-key", *words]
         done = subprocess.run(given, cwd=tmp_path, env=environment(), capture_output=True, text=True)
         assert done.returncode == 64 and said in done.stderr, done.stderr
+        assert "--read" not in done.stderr  # not given here, and run has no such option
+    words = ["submit", "--output-by-key", "job.py", "in.txt", "-o", "out", "--read"]
+    done = subprocess.run([*RUN[:-1], *words], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert "give --output FOLDER, without --read" in done.stderr, done.stderr
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
 
 

@@ -249,7 +249,8 @@ def _check_by_key(job, settings, commands):
     if commands:
         raise Failure(USAGE, "--output-by-key is for scripts: commands write lines, whose keys have no folder")
     if settings.is_shown or settings.read:
-        raise Failure(USAGE, "--output-by-key writes folders: give --output FOLDER, without --read")
+        without = ", without --read" if settings.read else ""  # which only submit has
+        raise Failure(USAGE, f"--output-by-key writes folders: give --output FOLDER{without}")
 
 
 def _script_of_commands():
