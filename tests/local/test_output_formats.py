@@ -182,6 +182,37 @@ def test_a_bad_record_leaves_no_row(tmp_path):
     assert result.bad_records == 1 and result.records_out == 3
 
 
+@pytest.mark.parametrize("job", ["mapper", "lib.Combining(mapper)"])
+@pytest.mark.parametrize("by_key", [False, True])
+def test_a_record_that_is_left_out_does_not_give_the_columns(tmp_path, job, by_key):
+    key = '("f", None)' if by_key else "None"
+    script = write_script(
+        tmp_path,
+        f"""
+        from typedbytes.streaming import lib, run
+
+        def mapper(offset, line):
+            name, _, n = line.partition(" ")
+            if name == "old":
+                yield {key}, {{"name": name, "extra": 1}}
+                int(n)
+            if "left" in name:
+                yield {key}, {{"name": name, "n": n, "more": ""}}
+            yield {key}, {{"name": name, "n": n}}
+
+        def newer(one, other):
+            return other
+
+        run({job.replace("mapper)", "mapper, newer, nkeys=1)")}, max_bad=5)
+        """,
+    )
+    (tmp_path / "in.txt").write_text("old x\nold y\nann 5\nleft 6\nold z\nbob 7\n")
+    result = run(script, tmp_path / "in.txt", tmp_path / "out", output_format="csv", output_by_key=by_key)
+    folder = tmp_path / "out" / ("f" if by_key else "")
+    assert (folder / "part-00000").read_text() == "name,n\nann,5\nbob,7\n"
+    assert result.bad_records == 4
+
+
 def test_a_record_that_is_not_a_column_of_parquet_is_no_file(tmp_path):
     """A killed task has written the start of one."""
     script = write_script(

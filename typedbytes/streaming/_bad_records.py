@@ -179,7 +179,7 @@ class BadRecordSkipper:
                 self._changes.notes.clear()
             return
         self._changes.undo()
-        self._output.write_encoded(())  # what was encoded is void
+        self._output.drop_encoded()
         if isinstance(subject, GroupValues):
             self.skip(subject.read_rest(), failure, subject.is_too_large)
         else:

@@ -3,7 +3,8 @@
 An input has pairs(), groups(), failure(), check_end(), item_bytes(item), .record and .offset (one of columns:
 batches(), whole_groups(), failure(), check_end(), .record and .offset), and for records that may be bad raw_pairs(),
 decode_key(item), decode_value(item) and packed(key, value); an output has writes(pairs), encoded(pair),
-check(key, value), write_encoded(records), close() and .record. Each format is imported only by a task that speaks it.
+check(key, value), then write_encoded(records) or drop_encoded() for what was encoded and checked, close() and .record.
+Each format is imported only by a task that speaks it.
 """
 
 from __future__ import annotations

@@ -48,6 +48,7 @@ class ByKeyOutput:
         self._outputs: dict[str, Any] = {}  # the open ones, by folder, that of the last pair at the end
         self._nfiles: dict[str, int] = {}  # made so far, by folder
         self._nclosed = 0  # records
+        self._asked: set[str] = set()  # the folders of what was encoded or checked since the last pair was written
 
     @property
     def record(self) -> int:
@@ -64,11 +65,13 @@ class ByKeyOutput:
     def encoded(self, pair: Any) -> Any:
         """Return a folder, and how its output writes the pair; no output is closed before write_encoded."""
         folder, inner = _folder_and_pair(pair)
+        self._asked.add(folder)
         return folder, self._output_of(folder).encoded(inner)
 
     def check(self, key: Any, value: Any) -> None:
         """Raise the error that writing a pair would raise."""
         folder, inner = _folder_and_pair((key, value))
+        self._asked.add(folder)
         self._output_of(folder).check(*inner)
 
     def write_encoded(self, records: Iterable[Any]) -> None:
@@ -76,12 +79,22 @@ class ByKeyOutput:
         by_folder: dict[str, list[Any]] = {}
         for folder, record in records:
             by_folder.setdefault(folder, []).append(record)
+        for folder in self._asked.difference(by_folder) & self._outputs.keys():
+            self._outputs[folder][0].write_encoded(())  # what was checked is to stay
+        self._asked.clear()
         waiting = {folder: self._outputs.pop(folder) for folder in by_folder}
         self._close_oldest()
         for folder, group in by_folder.items():
             self._outputs[folder] = waiting[folder]
             self._close_oldest()
             waiting[folder][0].write_encoded(group)
+
+    def drop_encoded(self) -> None:
+        """Forget the pairs that were encoded or checked since the last were written."""
+        for folder in self._asked & self._outputs.keys():
+            self._outputs[folder][0].drop_encoded()
+        self._asked.clear()
+        self._close_oldest()
 
     def close(self) -> None:
         """Write the rest and close all files."""

@@ -86,6 +86,9 @@ class RecordOutput:
         for record in records:
             self._append(record)
 
+    def drop_encoded(self) -> None:
+        """Forget the records that were encoded or checked since the last were written."""
+
     def close(self) -> None:
         """Write the rest; the sink stays open."""
         self._flush()

@@ -108,12 +108,14 @@ class JsonOutput(_RowOutput):
 class CsvOutput(_RowOutput):
     """Write rows as comma-separated values, after the names of the columns, which are those of the first row.
 
-    A column that a later row does not have is empty there.
+    A column that a later row does not have is empty there. The first row may be one that is encoded or checked: its
+    names are kept from the next write_encoded() on, and forgotten by drop_encoded().
     """
 
     def __init__(self, sink: Any, options: Mapping[str, Any]) -> None:
         super().__init__(sink, options)
         self._names: list[str] | None = None
+        self._is_settled = False  # whether the names are those of a row that is not dropped any more
 
     def encode(self, key: Any, value: Any) -> bytes:
         """Return the line of a pair; ValueError for a column that the first row does not have."""
@@ -128,9 +130,20 @@ class CsvOutput(_RowOutput):
             raise ValueError(f"the columns of CSV are {self._names}, as in the first row, which does not have {others}")
         return line
 
+    def write_encoded(self, records: Iterable[Any]) -> None:
+        """Write lines that were encoded before."""
+        self._is_settled = self._names is not None
+        super().write_encoded(records)
+
+    def drop_encoded(self) -> None:
+        """Forget the names of columns that only rows have which are dropped."""
+        if not self._is_settled:
+            self._names = None
+
     def _append(self, record):
         if not self.record:
             self._buffer += _header(self._names or ())
+            self._is_settled = True
         super()._append(record)
 
     def _cell(self, item):

@@ -75,3 +75,6 @@ class TypedBytesOutput(PairWriter):
         """Write pairs that were encoded before."""
         for key, value in records:
             self.write_raw(key, value)
+
+    def drop_encoded(self) -> None:
+        """Do nothing: nothing is kept of a pair that was encoded."""
