@@ -169,11 +169,7 @@ def _with_users(path, config_home, home):
         folder = config_home or (os.path.join(home, ".config") if home else None)
         path = folder and os.path.join(folder, "typedbytes", "classes")
         path = path if path and os.path.isfile(path) else ""
-    return Classes(_read_file(path), _ours(), where=path) if path else _ours()
-
-
-@functools.lru_cache(maxsize=1)
-def _ours():
     from typedbytes.sequencefile._class_library import TEXTS
 
-    return Classes(TEXTS, is_checked=True)
+    ours = Classes(TEXTS, is_checked=True)
+    return Classes(_read_file(path), ours, where=path) if path else ours
