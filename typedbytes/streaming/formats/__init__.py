@@ -66,7 +66,7 @@ def open_columns(
     if form == "parquet" and not find_by_key(environ):
         from typedbytes.streaming.formats.parquet import ParquetOutput
 
-        return input, ParquetOutput(sink, reading)
+        return input, ParquetOutput(sink, options.write_options, reading)
     if form or output_format not in ("typedbytes", "split"):
         output = open_output(output_format, sink, role, environ, options.write_options)
         rows = form in ("json", "csv") and not find_by_key(environ)
@@ -163,7 +163,7 @@ def output_of_form(form: str, sink: Any, options: Mapping[str, Any], separator: 
     if form == "parquet":
         from typedbytes.streaming.formats.parquet import ParquetOutput
 
-        return ParquetOutput(sink)
+        return ParquetOutput(sink, options)
     if form == "text":
         from typedbytes.streaming.formats.text import TextOutput
 

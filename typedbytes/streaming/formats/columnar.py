@@ -58,7 +58,7 @@ class ColumnsAsPairs:
         self._output = output
         self._options = options
         self._reading = reading
-        self._pairs_in = self._rows if rows else self._pairs
+        self._has_rows = rows
 
     @property
     def record(self) -> int:
@@ -67,16 +67,17 @@ class ColumnsAsPairs:
 
     def writes(self, given: Any) -> Any:
         """Write columns, or every pair of an iterable."""
-        return self._output.writes(self._pairs_in(given) if _are_no_pairs(given) else given)
+        if not _are_no_pairs(given):
+            return self._output.writes(given)
+        if not self._has_rows:
+            return self._output.writes(self._pairs(given))
+        from typedbytes.streaming.formats.column_rows import rows_of
+
+        return self._output.write_rows(rows_of(given, self._reading))
 
     def close(self) -> None:
         """Write the rest; the sink stays open."""
         self._output.close()
-
-    def _rows(self, given):
-        from typedbytes.streaming.formats.column_rows import rows_of
-
-        return ((None, row) for row in rows_of(given, self._reading))
 
     def _pairs(self, given):
         sink = io.BytesIO()

@@ -11,7 +11,7 @@ from copy import deepcopy
 from typedbytes._core import write_all
 from typedbytes.streaming.formats.arrow_values import array_of, column_of, with_nulls
 from typedbytes.streaming.formats.record_io import COUNT_NBYTES, are_columns, checked_pair
-from typedbytes.streaming.formats.rows import check_columns, row_of
+from typedbytes.streaming.formats.rows import check_columns, rows_by
 
 TYPE_CHECKING = False
 
@@ -28,14 +28,18 @@ GROUP_NROWS, GROUP_NBYTES = 1 << 16, 64 << 20  # at most, of texts and bytes
 class ParquetOutput:
     """Write rows; the columns and their types are those of the first group.
 
-    reading: the options of columns.read by which a job reads batches.
+    options: of PairWriter, for the types of keys and values. reading: the options of columns.read by which a
+    job reads batches.
     """
 
-    def __init__(self, sink: Any, reading: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, sink: Any, options: Mapping[str, Any] | None = None, reading: Mapping[str, Any] | None = None
+    ) -> None:
         import pyarrow.parquet  # imported before the first record is read
 
         self._pyarrow = pyarrow
         self._sink = sink
+        self._row_of = rows_by(options or {}, "parquet")
         self._reading = reading or {}
         self._rows: list[dict[str, Any]] = []
         self._nbytes = 0
@@ -45,11 +49,11 @@ class ParquetOutput:
 
     def encoded(self, pair: Any) -> dict[str, Any]:
         """Return the row of a pair, which does not change with the objects that the job has yielded."""
-        return {name: _copied(item) for name, item in row_of(*checked_pair(pair)).items()}
+        return {name: _copied(item) for name, item in self._row_of(*checked_pair(pair)).items()}
 
     def check(self, key: Any, value: Any) -> None:
         """Raise the error that making a row of a pair would raise."""
-        row_of(key, value)
+        self._row_of(key, value)
 
     def writes(self, given: Any) -> None:
         """Write columns, or every pair of an iterable."""

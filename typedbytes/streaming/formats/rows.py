@@ -20,10 +20,10 @@ from typedbytes.streaming.formats.record_io import RecordOutput
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Any
 
-__all__ = ["CsvOutput", "JsonOutput", "check_columns", "row_of"]
+__all__ = ["CsvOutput", "JsonOutput", "check_columns", "row_of", "rows_by"]
 
 _fields_of: dict[type, Any] = {}  # by record class: of each field its attribute, its name and what is left out
 
@@ -79,6 +79,30 @@ def _described(kind):
     return [(field.name, field.key, field.absent) for field in node.record.fields if field.written]
 
 
+def rows_by(options: Mapping[str, Any], form: str) -> Callable[[Any, Any], dict[str, Any]]:
+    """Return the function that makes the row of a key and a value: row_of, with what their declared types write.
+
+    options: of PairWriter. form: of the output.
+    """
+    kinds = options.get("key_type"), options.get("value_type")
+    if kinds == (None, None):
+        return row_of
+    from typedbytes.streaming.formats.typed_rows import writing_of
+
+    own = _encoder_options(options)
+    key_of, value_of = [_same if kind is None else writing_of(own, kind, form) for kind in kinds]
+    return lambda key, value: row_of(key_of(key), value_of(value))
+
+
+def _same(item):
+    return item
+
+
+def _encoder_options(options):
+    """Return those of the options of PairWriter that are for any value."""
+    return {name: options[name] for name in options if name not in ("buffer_size", "key_type", "value_type")}
+
+
 def check_columns(form: str, names: Collection[str]) -> None:
     """Raise ValueError where the first rows have no columns: such rows would not be there when they are read."""
     if not names:
@@ -88,10 +112,24 @@ def check_columns(form: str, names: Collection[str]) -> None:
 class _RowOutput(RecordOutput):
     """Write rows as lines; options are those of PairWriter, for what is in a row."""
 
+    form: str
+
     def __init__(self, sink: Any, options: Mapping[str, Any]) -> None:
         super().__init__(sink)
-        own = "buffer_size", "key_type", "value_type"
-        self._encode = Encoder(**{name: value for name, value in options.items() if name not in own}).encode
+        self._row_of = rows_by(options, self.form)
+        self._encode = Encoder(**_encoder_options(options)).encode
+
+    def encode(self, key: Any, value: Any) -> bytes:
+        """Return the line of a pair."""
+        return self._line_of(self._row_of(key, value))
+
+    def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Write rows that are no pairs: the columns of a batch."""
+        for row in rows:
+            self._append(self._line_of(row))
+
+    def _line_of(self, row):
+        raise NotImplementedError
 
     def _json(self, item):
         return lines(self._encode(item), plain=True)
@@ -100,9 +138,10 @@ class _RowOutput(RecordOutput):
 class JsonOutput(_RowOutput):
     """Write each row as an object, in the plain JSON of `typedbytes to-json --plain`."""
 
-    def encode(self, key: Any, value: Any) -> bytes:
-        """Return the line of a pair."""
-        return self._json(row_of(key, value))
+    form = "json"
+
+    def _line_of(self, row):
+        return self._json(row)
 
 
 class CsvOutput(_RowOutput):
@@ -112,14 +151,15 @@ class CsvOutput(_RowOutput):
     names are kept from the next write_encoded() on, and forgotten by drop_encoded().
     """
 
+    form = "csv"
+
     def __init__(self, sink: Any, options: Mapping[str, Any]) -> None:
         super().__init__(sink, options)
         self._names: list[str] | None = None
         self._is_settled = False  # whether the names are those of a row that is not dropped any more
 
-    def encode(self, key: Any, value: Any) -> bytes:
-        """Return the line of a pair; ValueError for a column that the first row does not have."""
-        row = row_of(key, value)
+    def _line_of(self, row):
+        """Return the line of a row; ValueError for a column that the first row does not have."""
         line = _line([self._cell(row.get(name)) for name in self._names or row])
         if self._names is None:
             check_columns("CSV", row)

@@ -1,0 +1,145 @@
+"""Rows of record classes that a return annotation names: what JSON, CSV and Parquet have is what the type writes."""
+
+import csv
+import datetime as dt
+import json
+import subprocess
+from decimal import Decimal
+from uuid import UUID
+
+import pytest
+
+from support.local_jobs import RUN, run, write_script
+from support.streaming_support import environment
+from typedbytes import local
+
+JOB = """
+import dataclasses, datetime as dt, decimal, enum, typing, uuid
+from typing import Annotated, Iterator, NamedTuple, Optional
+from typedbytes import records
+from typedbytes.streaming import run
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+class Point(NamedTuple):
+    x: float
+    day: dt.date
+
+@dataclasses.dataclass
+class Page:
+    url: str
+    tags: typing.Set[str]
+    n: int
+    color: Annotated[Color, records.Name]
+    other: Color
+    at: Annotated[dt.datetime, records.UTC]
+    points: typing.List[Point]
+    price: decimal.Decimal
+    id: uuid.UUID
+    note: Optional[str] = None
+
+def page(line):
+    at = dt.datetime(2026, 5, 1, tzinfo=dt.timezone.utc)
+    n = line if line == "misfit" else len(line)
+    point = Point(1.5, at.date())
+    price, id = decimal.Decimal("1.50"), uuid.UUID(int=5)
+    note = None if line == "a" else "x"
+    return Page(line, {"news"}, n, Color.RED, Color.BLUE, at, [point], price, id, note)
+"""
+RESULT = """
+def mapper(offset, line) -> Iterator[tuple[Point, Page]]:
+    yield Point(0.5, dt.date(2026, 5, 2)), page(line)
+
+if __name__ == "__main__":
+    run(mapper)
+"""
+AT = dt.datetime(2026, 5, 1, tzinfo=dt.timezone.utc)
+DAY = dt.date(2026, 5, 1).toordinal() - dt.date(1970, 1, 1).toordinal()
+
+
+def output_of(tmp_path, output_format, job=JOB + RESULT, **options):
+    script = write_script(tmp_path, job)
+    (tmp_path / "in.txt").write_text("a\nbc\n")
+    run(script, tmp_path / "in.txt", tmp_path / output_format, output_format=output_format, **options)
+    return tmp_path / output_format
+
+
+def plain_json_of(folder):
+    commands = [[*RUN[:-1], "dumptb", str(folder)], [*RUN[:-1], "to-json", "--plain"]]
+    data = None
+    for command in commands:
+        data = subprocess.run(command, input=data, env=environment(), capture_output=True, check=True).stdout
+    return [*map(json.loads, data.splitlines())]
+
+
+def test_json_and_csv_have_what_typed_bytes_have(tmp_path):
+    found = plain_json_of(output_of(tmp_path, "sequencefile"))
+    expected = [{"x": key[0], "day": key[1], **value} for key, value in zip(found[::2], found[1::2])]
+    assert expected[0]["color"] == "RED" and expected[0]["other"] == 2 and expected[0]["day"] == DAY + 1
+    lines = (output_of(tmp_path, "json") / "part-00000").read_text().splitlines()
+    assert [*map(json.loads, lines)] == expected
+    with open(output_of(tmp_path, "csv") / "part-00000", newline="") as file:
+        rows = [*csv.DictReader(file)]
+    cells = [
+        {
+            name: "" if item is None else item if isinstance(item, str) else json.dumps(item)
+            for name, item in row.items()
+        }
+        for row in expected
+    ]
+    assert rows == cells
+
+
+def test_parquet_has_the_types_of_arrow(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = parquet.read_table(output_of(tmp_path, "parquet") / "part-00000.parquet").to_pylist()
+    expected = {
+        "x": 0.5, "day": dt.date(2026, 5, 2), "url": "a", "tags": ["news"], "n": 1, "color": "RED", "other": 2,
+        "at": AT, "points": [{"x": 1.5, "day": AT.date()}], "price": Decimal("1.50"), "id": UUID(int=5), "note": None,
+    }  # fmt: skip
+    assert rows == [expected, {**expected, "url": "bc", "n": 2, "note": "x"}]
+
+
+@pytest.mark.parametrize("output_format", ["sequencefile", "json", "csv", "parquet"])
+@pytest.mark.parametrize("by_key", [False, True])
+def test_what_does_not_fit_is_an_error_or_left_out(tmp_path, output_format, by_key):
+    pytest.importorskip("pyarrow")
+    job = JOB + RESULT.replace("page(line)", 'page("misfit" if line == "bc" else line)')
+    if by_key:
+        job = job.replace("tuple[Point", "tuple[tuple[str, Point]").replace("yield Point(0.5", 'yield ("f", Point(0.5')
+        job = job.replace("2)), page", "2))), page")
+    with pytest.raises(local.JobError) as caught:
+        output_of(tmp_path, output_format, job, output_by_key=by_key)
+    assert any("expected int, found str 'misfit', at .n" in line for line in caught.value.tail), caught.value.tail
+    folder = output_of(
+        tmp_path, output_format, job.replace("run(mapper)", "run(mapper, max_bad=1)"), output_by_key=by_key
+    )
+    parts = [path for path in folder.rglob("*part-0*") if path.parent.name == ("f" if by_key else output_format)]
+    assert len(parts) == 1
+    if output_format == "json":
+        assert [json.loads(line)["url"] for line in parts[0].read_text().splitlines()] == ["a"]
+
+
+def test_the_columns_of_csv_are_all_fields(tmp_path):
+    """Also those that a first row leaves out."""
+    job = JOB + RESULT.replace("run(mapper)", 'run(mapper, write_options={"omit_none": True})')
+    with open(output_of(tmp_path, "csv", job) / "part-00000", newline="") as file:
+        assert [row["note"] for row in csv.DictReader(file)] == ["", "x"]
+    lines = [*map(json.loads, (output_of(tmp_path, "json", job) / "part-00000").read_text().splitlines())]
+    assert ["note" in line for line in lines] == [False, True]
+
+
+def test_a_type_of_values_alone_and_of_a_part_of_the_key(tmp_path):
+    job = JOB + RESULT.replace("tuple[Point, Page]", "tuple[tuple[int, Point], int]")
+    job = job.replace(
+        "yield Point(0.5, dt.date(2026, 5, 2)), page(line)", "yield (7, Point(1, dt.date(2026, 5, 1))), 5"
+    )
+    lines = (output_of(tmp_path, "json", job) / "part-00000").read_text().splitlines()
+    assert json.loads(lines[0]) == {"key1": 7, "key2": [1.0, DAY], "value": 5}
+    job = JOB + RESULT.replace("tuple[Point, Page]", "tuple[None, Point]")
+    job = job.replace("yield Point(0.5, dt.date(2026, 5, 2)), page(line)", "yield None, Point(1, dt.date(2026, 5, 1))")
+    (tmp_path / "json").rename(tmp_path / "first")
+    lines = (output_of(tmp_path, "json", job) / "part-00000").read_text().splitlines()
+    assert json.loads(lines[0]) == {"x": 1.0, "day": DAY}

@@ -1,0 +1,105 @@
+"""Rows of keys and values whose type is declared: what such a type makes of them, as in typed bytes.
+
+Here: a key or a value as what is written of it. Not here: its columns. Invariant: what does not fit its type is the
+error of the encoder; JSON and CSV have what typed bytes have, and Parquet keeps the dates, Decimals and UUIDs for which
+Arrow has types.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from typedbytes import Decoder, Encoder, dumps
+from typedbytes._records import native_of
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, ClassVar
+
+__all__ = ["writing_of"]
+
+_NONE = Decoder(exact=True).decode(dumps(None))  # as a value by itself, which is not to be read
+
+
+def writing_of(options: Mapping[str, Any], kind: Any, form: str) -> Callable[[Any], Any]:
+    """Return a function that gives, for a row, what is written of a key or a value of a type; form: of the output.
+
+    options: of Encoder. A record becomes a dict by the names of its fields.
+    """
+    encode = Encoder(**options, type=kind).encode
+    own = {name: options[name] for name in ("dialect", "max_depth", "unicode_errors") if name in options}
+    decode = Decoder(**own, exact=form != "parquet").decode
+
+    def written(item):
+        plain = decode(encode(item))
+        if form == "parquet":
+            return _for_arrow(item, plain)
+        record = _Record.of(item)
+        if record is None:
+            return _without_none(plain)
+        columns = {name: _without_none(part) for name, part in record.by_name(plain).items()}
+        if form == "csv":  # its columns are those of the first row, which may have left out some
+            columns.update({name: None for name in record.fields if name not in columns})
+        return columns
+
+    return written
+
+
+def _without_none(part):
+    return None if part == _NONE else part
+
+
+class _Record:
+    """The names of what is written of a record, and the attributes that have it."""
+
+    _known: ClassVar[dict[type, _Record | None]] = {}
+
+    def __init__(self, fields, tag=()):
+        self.fields = fields  # attributes by names
+        self._names = [*tag, *fields]
+
+    @classmethod
+    def of(cls, item):
+        """Return that of an object, None for one that is not a record."""
+        kind = type(item)
+        if kind not in cls._known:
+            cls._known[kind] = cls._described(kind)
+        return cls._known[kind]
+
+    @classmethod
+    def _described(cls, kind):
+        if issubclass(kind, tuple):
+            return cls({name: name for name in kind._fields}) if hasattr(kind, "_fields") else None
+        node = native_of(kind)
+        if node is None or node.kind != "record":
+            return None
+        tag = node.record.tag
+        return cls(
+            {field.key: field.name for field in node.record.fields if field.written}, () if tag is None else tag[:1]
+        )
+
+    def by_name(self, plain):
+        """Return what is written of the record, a dict or a tuple, as a dict."""
+        return plain if isinstance(plain, dict) else dict(zip(self._names, plain))
+
+
+def _for_arrow(item, plain):
+    """Return what is written of an item, with those of its parts for which Arrow has types as they are."""
+    if isinstance(item, (dt.date, dt.time, dt.timedelta)) or type(item).__name__ in ("Decimal", "UUID"):
+        return item
+    record = _Record.of(item)
+    if record is not None:
+        given = {name: getattr(item, attribute, None) for name, attribute in record.fields.items()}
+        return {
+            name: _for_arrow(given[name], part) if name in given else part
+            for name, part in record.by_name(plain).items()
+        }
+    if isinstance(item, dict) and isinstance(plain, dict):
+        return {name: _for_arrow(*parts) for name, *parts in zip(plain, item.values(), plain.values())}
+    if isinstance(item, (list, tuple)) and isinstance(plain, (list, tuple)):
+        return type(plain)(map(_for_arrow, item, plain))
+    if isinstance(item, (set, frozenset)) and isinstance(plain, (list, tuple)):
+        return [*map(_for_arrow, item, plain)]
+    return plain
