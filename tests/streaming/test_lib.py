@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 import typedbytes as tb
-from typedbytes.streaming import StopEarly, counter, lib, task
+from typedbytes.streaming import Step, StopEarly, counter, lib, task
 from typedbytes.streaming.testing import call_map, call_reduce, counted, run_job, shuffle
 
 keyed = st.lists(st.tuples(st.sampled_from("abc"), st.integers(-100, 100)), min_size=1, max_size=30)
@@ -439,3 +439,22 @@ def test_word_count_in_every_way():
     assert {tuple(run_job(lines, mapper, lib.sumreducer, combiner)) for mapper, combiner in ways} == {
         (("a", 3), ("b", 2))
     }
+
+
+class Place:
+    """What no type code is for."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+@pytest.mark.parametrize("wrap", [lib.Combining, lambda mapper: lib.Combining(lib.Combining(mapper), nkeys=2)])
+def test_combining_writes_keys_by_the_options_of_the_job(wrap):
+    options = {"default": lambda place: ("place", place.name)}
+    step = Step(wrap(lambda key, line: ((Place(word), 1) for word in line.split())), write_options=options)
+    assert sorted(run_job([(0, "a b a"), (1, "a")], steps=[step])) == [(("place", "a"), 3), (("place", "b"), 1)]
+    marked = Step(lib.primary(wrap(lambda key, line: [(Place(line), 1)])), write_options=options)
+    assert run_job([(0, "a"), (1, "a")], steps=[marked]) == [((("place", "a"), False), 2)]
+    # outside a job there are no such options, also after one
+    with pytest.raises(tb.EncodeTypeError, match="Place"):
+        call_map(wrap(lambda key, line: [(Place(line), 1)]), [(0, "a")])

@@ -271,7 +271,7 @@ class TaskRun:
     def _work(self):
         user_code = UserCode(self._role, self._user_function)
         try:
-            user_code.start()
+            user_code.start(self._options_of(self._role)[1])
             self._process_all(user_code)
             self._input.check_end()
         except StopEarly:

@@ -277,9 +277,18 @@ class UserCode:
             if hasattr(user_function, theirs):
                 raise TypeError(f"{user_function!r} has a method {theirs}(), which is not called: name it {ours}()")
 
-    def start(self):
-        """Call configure(), if defined; TypeError if it returns anything: a generator's body has not run."""
-        returned = None if self.configure is None else self.configure()
+    def start(self, write_options=None):
+        """Call configure(), if defined; TypeError if it returns anything: a generator's body has not run.
+
+        write_options: those of the task's output, for the wrappers in the user code; None: those of what starts this.
+        """
+        global starting_options
+        before = starting_options
+        try:
+            starting_options = before if write_options is None else write_options
+            returned = None if self.configure is None else self.configure()
+        finally:
+            starting_options = before
         if returned is not None:
             raise TypeError(
                 f"configure() must return None, not an object of type {type(returned).__name__}: "
@@ -303,6 +312,21 @@ class UserCode:
     def end(self):
         """Call close(), if defined, and return its pairs."""
         return pairs_of(None if self.close is None else self.close())
+
+
+#: Of PairWriter, while a task starts its user code.
+starting_options: dict = {}
+
+
+def encoder_of_keys():
+    """Return the function that encodes a key as the task that is starting writes it, except by its declared type.
+
+    That type may be one of keys with a mark or a folder.
+    """
+    from typedbytes import Encoder
+
+    own = "buffer_size", "key_type", "value_type"
+    return Encoder(**{name: starting_options[name] for name in starting_options if name not in own}).encode
 
 
 def code_for_each_record(mapper):

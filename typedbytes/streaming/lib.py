@@ -26,7 +26,7 @@ from typedbytes import dumps
 from typedbytes._core import WrappedIterator
 from typedbytes.streaming import _changes
 from typedbytes.streaming._statistics import combined_statistics, ranked, statistics
-from typedbytes.streaming._user_code import code_for_each_record, pairs_of, record_types
+from typedbytes.streaming._user_code import code_for_each_record, encoder_of_keys, pairs_of, record_types
 from typedbytes.streaming.formats.record_io import checked_pair
 from typedbytes.streaming.task_environment import task
 
@@ -359,11 +359,12 @@ class Combining:
         self._record_types = self._user_code.record_types
         self._add = add
         self._nkeys = nkeys
+        self._encode: Callable[[Any], bytes] = dumps
         self._sums: dict[Any, Any] = {}  # encoded key -> [key, value]: True, 1 and 1.0 are three keys
 
     def configure(self) -> None:
         """Start without sums, also after a test that failed."""
-        self._sums = {}
+        self._sums, self._encode = {}, encoder_of_keys()
         self._user_code.start()
 
     def map(self, key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
@@ -380,7 +381,7 @@ class Combining:
     def _add_pairs(self, pairs):
         changes = _changes.current
         for key, value in map(checked_pair, pairs_of(pairs)):
-            encoded = dumps(key)
+            encoded = self._encode(key)
             if changes is not None:
                 changes.check(key, value)
                 changes.note_item(self._sums, encoded)
