@@ -91,16 +91,39 @@ _TYPES: dict[str, tuple[Any, Any]] = {
 _OTHER_TYPES = ("date", "timestamp", "interval", "decimal", "numeric", "binary", "char", "varchar")
 
 
+# Of an AS clause: spaces, a name in quotes, a literal, which is text in quotes once or more, any other word, a sign.
+_TOKEN = r"""\s+|`(?:[^`]|``)*`|(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")+|[^\s`'"()<>,]+|."""
+_QUOTES = "'", '"'
+
+
 def _types_in(text):
-    """Return the types in a text such as "name string, price decimal(10, 2)"."""
-    parts, depth = [""], 0
-    for each in text:
-        depth += (each in "(<") - (each in ")>")
-        if each == "," and not depth:
-            parts.append("")
-        elif not (depth and each.isspace()):
-            parts[-1] += each
-    return [part.split()[-1] if part.split() else "" for part in parts]
+    """Return the types in a text such as "name string comment 'of a town', price decimal(10, 2)"."""
+    import re
+
+    parts: list[list[str]] = [[]]
+    depth, is_apart = 0, True  # whether a new word begins
+    for token in re.findall(_TOKEN, text, re.DOTALL):
+        is_literal = len(token) > 1 and token.startswith(_QUOTES)
+        if token.isspace():
+            is_apart = is_apart or not depth
+        elif token == "," and not depth:
+            parts.append([])
+            is_apart = True
+        elif is_apart or is_literal:
+            parts[-1].append(token)
+            is_apart = is_literal
+        else:
+            parts[-1][-1] += token
+        depth += (token in "(<") - (token in ")>")
+    return [_type_of(words) for words in parts]
+
+
+def _type_of(words):
+    """Return the type of a column, whose words are a name, a type and perhaps a comment."""
+    last = words[-1] if words else ""
+    if len(words) > 2 and words[-2].lower() == "comment" and len(last) > 1 and last[0] == last[-1] in _QUOTES:
+        words = words[:-2]
+    return words[-1] if words else ""
 
 
 class RowWriter:
@@ -108,6 +131,7 @@ class RowWriter:
 
     - sink: a path, a descriptor or a file in binary mode, such as sys.stdout.buffer
     - types: a type of Hive for each column, or one text as in the AS clause of the query: "name string, points bigint"
+    - unicode_errors: what becomes of text that UTF-8 cannot encode, as in Writer: that of read_rows, to write it back
 
     Known types: tinyint, smallint, int, bigint, float, double, boolean, string. Raises ValueError for others.
 
@@ -119,7 +143,7 @@ class RowWriter:
     '0b00070201b1'
     """
 
-    def __init__(self, sink: Any, types: str | Sequence[str]) -> None:
+    def __init__(self, sink: Any, types: str | Sequence[str], *, unicode_errors: str = "strict") -> None:
         if isinstance(types, str):
             types = _types_in(types)
         self.types: tuple[str, ...] = tuple(name.lower() for name in types)  #: of the columns, in lower case
@@ -131,7 +155,7 @@ class RowWriter:
             raise ValueError("a row has at least one column")
         self._columns = [_TYPES[name] for name in self.types]
         self._nrows = 0
-        self._encode_all = Encoder(dialect="hive").encode_all
+        self._encoder: Any = Encoder(dialect="hive", unicode_errors=unicode_errors)
         self._writer = Writer(sink, dialect="hive")
 
     def write(self, row: Iterable[Any]) -> None:
@@ -160,7 +184,10 @@ class RowWriter:
                 values[i] = make(value)
             except (ValueError, OverflowError):
                 raise EncodeValueError(f"{self._where(i)}: the value does not fit in {self.types[i]}") from None
-        data = self._encode_all((*values, _END))  # of the whole row, so that none is written in part
+        try:
+            data = self._encoder.encode_all((*values, _END))  # of the whole row, so that none is written in part
+        except EncodeValueError as error:
+            raise self._located(error, values) from None
         self._writer.__write_encoded__(data, len(values) + 1)
         self._nrows += 1
 
@@ -172,6 +199,16 @@ class RowWriter:
         """
         for row in rows:
             self.write(row)
+
+    def _located(self, error, values):
+        """Return the error of a row as that of its first value that cannot be encoded, with row and column."""
+        for i, value in enumerate(values):
+            try:
+                self._encoder.encode(value)
+            except EncodeValueError as found:
+                found.message = f"{self._where(i)}: {found.message}"
+                return found
+        return error
 
     def _where(self, i):
         return f"row {self._nrows + 1}, column {i + 1}"

@@ -162,3 +162,46 @@ def test_values_that_are_no_typed_bytes_of_hive_are_an_error():
 def test_whole_numbers_that_no_float_holds_are_refused(name, value):
     with pytest.raises(tb.EncodeValueError, match=f"^row 1, column 1: the value does not fit in {name}$"):
         written([(value,)], f"n {name}")
+
+
+def test_text_that_is_not_utf8_is_written_back_as_it_was_read():
+    data = b"\3\0\0\0\1\7\0\0\0\2\xffa\xb1"
+    (row,) = hive.read_rows(data, unicode_errors="surrogateescape")
+    sink = io.BytesIO()
+    with hive.RowWriter(sink, "n int, name string", unicode_errors="surrogateescape") as out:
+        out.write(row)
+        with pytest.raises(tb.EncodeValueError, match="^row 2, column 2: str cannot be encoded as UTF-8"):
+            out.write((2, "\ud83d"))
+        out.write(row)
+    assert sink.getvalue() == data * 2
+    with pytest.raises(LookupError, match="unknown error handler"):
+        hive.RowWriter(io.BytesIO(), "n int", unicode_errors="other")
+
+
+def test_text_that_cannot_be_encoded_is_named_by_row_and_column():
+    with pytest.raises(tb.EncodeValueError) as caught:
+        written([(1, "a", "b"), (2, "a", "b\udcff")], "int,string,string")
+    said = "row 2, column 3: str holds a lone surrogate, which UTF-8 cannot encode: pass unicode_errors="
+    assert str(caught.value).startswith(said) and caught.value.option == "unicode_errors"
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        "name STRING COMMENT 'who', points BIGINT", "name string comment 'who, or what (at' , points bigint",
+        "`na,me` STRING COMMENT \"it's\", `points, (all` BIGINT COMMENT 'x'",
+        "`a``,b` string, points\nbigint COMMENT ''", r"name STRING COMMENT 'it\'s, a', points BIGINT COMMENT 'a\\'",
+        "name STRING COMMENT'a''b, c', points BIGINT",
+    ],
+)  # fmt: skip
+def test_comments_and_quoted_names_of_the_as_clause_are_left_out(types):
+    assert hive.RowWriter(io.BytesIO(), types).types == ("string", "bigint")
+
+
+@pytest.mark.parametrize(
+    "types",
+    ["name STRING COMMENT who, n INT", "name STRING COMMENT 'who, n INT", "name STRING 'who'", "name COMMENT 'a'"],
+)
+def test_what_is_no_comment_is_no_type(types):
+    with pytest.raises(ValueError, match="of a column; known: tinyint"):
+        hive.RowWriter(io.BytesIO(), types)
