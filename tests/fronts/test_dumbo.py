@@ -52,6 +52,12 @@ def total(key, counts):
 OF_WORDS = [(word, 1) for word in TEXT.split()]
 
 
+@pytest.mark.parametrize("codes", ["'cat', combiner=total", "words, combiner='wc -l'"])
+def test_a_combiner_without_a_reducer_is_no_command(tmp_path, codes):
+    said = said_of(tmp_path, f"{WORDS}\ndef runner(job):\n    job.additer({codes})\n")
+    assert "a combiner without a reducer runs in the mapper: neither can be a command" in said
+
+
 def test_what_close_returns_is_not_output(tmp_path):
     """core.py: `if mapclose: mapclose()`, after the outputs; a mapper may iterate over its own close()."""
     text = """

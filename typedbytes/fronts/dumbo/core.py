@@ -7,7 +7,7 @@ import shlex
 import sys
 
 from typedbytes import streaming
-from typedbytes.fronts.dumbo.given import given_to_task, is_given
+from typedbytes.fronts.dumbo.command_line import given_to_task, is_given
 from typedbytes.fronts.dumbo.local_or_hadoop import run_job
 from typedbytes.fronts.dumbo.options import StepOptions, codes_of
 from typedbytes.fronts.dumbo.user_code import Params, adapted, combined
@@ -156,8 +156,9 @@ def _step_of(iteration, options):
         for code, role, end in ((mapper, "map", "map"), (reducer, "reduce", "red"), (combiner, "combine", "comb"))
     )
     if not has_reducer:
-        if not isinstance(mapper, str) and combiner and not isinstance(combiner, str):
-            mapper = combined(mapper, combiner)
+        if combiner and (isinstance(mapper, str) or isinstance(combiner, str)):
+            fail("a combiner without a reducer runs in the mapper: neither can be a command")
+        mapper = combined(mapper, combiner) if combiner else mapper
         reducer = combiner = None
     codes = {"mapper": mapper, "reducer": reducer, "combiner": combiner}
     return streaming.Step(

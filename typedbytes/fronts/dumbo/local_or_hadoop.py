@@ -12,7 +12,7 @@ import sys
 import tempfile
 from contextlib import suppress
 
-from typedbytes.fronts.dumbo.given import variable_for_tasks
+from typedbytes.fronts.dumbo.command_line import variable_for_tasks
 from typedbytes.fronts.dumbo.options import properties_in
 from typedbytes.fronts.dumbo.util import dumpcode, dumptext, fail, named_values, number_of
 from typedbytes.fronts.refusals import text_without_options

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
+from typedbytes.fronts.dumbo.command_line import NAMED
 from typedbytes.fronts.dumbo.decor import is_join
-from typedbytes.fronts.dumbo.given import NAMED
 from typedbytes.fronts.dumbo.lib import MultiMapper
 from typedbytes.fronts.dumbo.util import Options, fail, named_values, number_of
 from typedbytes.streaming.task_environment import PARAM

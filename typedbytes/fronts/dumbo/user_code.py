@@ -6,7 +6,7 @@ import os
 from itertools import chain, groupby
 
 from typedbytes import dumps
-from typedbytes.fronts.dumbo.given import path_as_given
+from typedbytes.fronts.dumbo.command_line import path_as_given
 from typedbytes.fronts.dumbo.util import incrcounter, loadcode, setstatus
 from typedbytes.streaming.task_environment import PARAM, Task
 
@@ -106,7 +106,7 @@ def adapted(code: Any, role: str, ends: Sequence[Any] = (None, None, None), opti
     ends: the functions configure, close and cleanup that a call gives beside the code. close is called at the end, and
     what cleanup yields is output. options: the StepOptions of its iteration.
     """
-    return code if code is None or isinstance(code, str) else _Adapter(code, role, ends, options)
+    return None if code is None else _Adapter(code, role, ends, options)
 
 
 class _Adapter:

@@ -6,7 +6,7 @@ import sys
 from itertools import count
 from operator import index
 
-from typedbytes import dumps, hash_code, streaming
+from typedbytes import dumps, partition, streaming
 from typedbytes.fronts.pydoop.mapreduce import api
 from typedbytes.fronts.refusals import NoSuchTask
 from typedbytes.streaming.task_environment import task
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["Factory", "run_module", "run_task"]
-
-MAX_INT = 0x7FFFFFFF  # Java's Integer.MAX_VALUE, by which its HashPartitioner takes the sign off a hash
 
 
 class Factory(api.Factory):
@@ -91,16 +89,16 @@ class _Partition:
 
     def __call__(self, key: Any) -> int:
         ntasks = task().nreducers or 1
-        number = index(self._partition(key, ntasks))
         if ntasks == 1:  # Hadoop asks no partitioner then
             return 0
+        number = index(self._partition(key, ntasks))
         if not 0 <= number < ntasks:
             raise NoSuchTask(
                 f"partition() returned {number} for the key {key!r:.80}: it must be from 0 to {ntasks - 1}"
             )
         while number not in self._parts:
             part = next(self._integers)
-            self._parts.setdefault((hash_code(dumps(part)) & MAX_INT) % ntasks, part)
+            self._parts.setdefault(partition(dumps(part), ntasks), part)
         return self._parts[number]
 
 
