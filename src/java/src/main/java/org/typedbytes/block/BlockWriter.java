@@ -25,7 +25,7 @@ public final class BlockWriter {
     private final OnePass onePass = new OnePass();
     private Crc32c crc;
     private int crcFrom;
-    private boolean isTorn;
+    private boolean isPartlyWritten;
 
     public BlockWriter(WritableByteChannel channel) {
         this(channel, false);
@@ -48,9 +48,9 @@ public final class BlockWriter {
         try {
             encode(message);
             flush();
-            isTorn = false;
+            isPartlyWritten = false;
         } finally {
-            if (!isTorn) {    // an exception before the first byte was sent: the next message starts from nothing
+            if (!isPartlyWritten) {    // an exception before the first byte was sent: the next message starts from nothing
                 buffer.clear();
                 crc = null;
             }
@@ -82,16 +82,16 @@ public final class BlockWriter {
         check();
         put(data);
         flush();
-        isTorn = false;
+        isPartlyWritten = false;
     }
 
     /** Whether a part of a message may have been written, and not all of it, after which nothing can follow. */
-    boolean isTorn() {
-        return isTorn;
+    boolean isPartlyWritten() {
+        return isPartlyWritten;
     }
 
     private void check() {
-        if (isTorn) {
+        if (isPartlyWritten) {
             throw new IllegalStateException("an earlier message was not written to its end");
         }
     }
@@ -396,14 +396,14 @@ public final class BlockWriter {
         }
     }
 
-    /** Sends what is in the buffer. From here on the message is torn, until all of it has been sent. */
+    /** Sends what is in the buffer. From here on the message is partly written, until all of it has been sent. */
     private void flush() throws IOException {
         if (crc != null) {
             crc.update(buffer, crcFrom, buffer.position());
             crcFrom = 0;
         }
         buffer.flip();
-        isTorn = true;
+        isPartlyWritten = true;
         while (buffer.hasRemaining()) {
             channel.write(buffer);
         }

@@ -86,7 +86,7 @@ public final class Connection implements Closeable {
      * @throws IOException where the connection has ended, in this call or an earlier one
      */
     public synchronized List<Object> call(String command, Object... arguments) throws IOException {
-        if (writer.isTorn() || reader.hasFailed()) {
+        if (writer.isPartlyWritten() || reader.hasFailed()) {
             throw new IOException("the connection ended in an earlier call: open another");
         }
         List<Object> values = new ArrayList<>(arguments.length + 1);

@@ -131,7 +131,7 @@ public final class Server implements Closeable {
                 client = listener.accept();
             } catch (java.nio.channels.ClosedChannelException error) {
                 return;
-            } catch (IOException | OutOfMemoryError error) {    // the client has ended, or no descriptor is left
+            } catch (IOException | OutOfMemoryError error) {    // the client has ended; no descriptor or memory is left
                 pause();
                 continue;
             }
@@ -217,7 +217,7 @@ public final class Server implements Closeable {
             Object result = result(message);
             writer.write(reply(message, result instanceof Object[] ? (Object[]) result : new Object[] {result}));
         } catch (Throwable error) {    // of the handler, or of a list that it has returned and that is made when read
-            if (writer.isTorn() || isOfTheMachine(error)) {
+            if (writer.isPartlyWritten() || isOfTheMachine(error)) {
                 throw asIOException(error);
             }
             writer.write(failure(message, error));    // nothing was written of the answer
@@ -287,7 +287,7 @@ public final class Server implements Closeable {
 
     /**
      * Ends {@link #run} and all connections, and removes the path of a Unix socket if it is still this server's. An
-     * interrupt of the thread in {@link #run} ends that alone.
+     * interrupt of a thread in {@link #run} ends only that: the connections and the path stay until this is called.
      */
     @Override
     public void close() throws IOException {

@@ -408,7 +408,7 @@ public class BlockTest {
                                 () -> writer.write(new Message(wire, failingAfter(count, first))));
                     }
                 }
-                assertFalse(writer.isTorn());
+                assertFalse(writer.isPartlyWritten());
                 writer.write(new Message(wire, PLAIN));
                 assertArrayEquals(write(new Message(wire, PLAIN), checksum), out.toByteArray());
             }

@@ -2,7 +2,7 @@ package org.typedbytes.records;
 
 /**
  * Floats as doubles, and doubles as floats. A cast would set the quiet bit of a signalling NaN; moving the bits keeps
- * every NaN as it is, which is what Python's side does.
+ * every NaN as it is, which is what Python's side does. The jar of block messages has its own: neither needs the other.
  */
 final class Floats {
     private Floats() {

@@ -129,11 +129,20 @@ final class ValueReader {
                 return Double.longBitsToDouble(fixed(8));
             default:
                 if (strict || code != Code.STRING) {
-                    return integer(Long.MIN_VALUE, Long.MAX_VALUE);
+                    return exactly(integer(Long.MIN_VALUE, Long.MAX_VALUE));
                 }
                 String text = number(DECIMAL).toLowerCase(Locale.ROOT);
                 return Double.parseDouble(text.replace("nan", "NaN").replaceFirst("inf.*", "Infinity"));
         }
+    }
+
+    private double exactly(long number) throws RecordException {
+        double real = number;
+        // the largest long that a double holds is below 2^63, to which larger ones are rounded
+        if (real >= 0x1p63 || (long) real != number) {
+            throw misfit(", which is not exactly a double");
+        }
+        return real;
     }
 
     /** The text of a STRING that is a number. */
