@@ -468,6 +468,19 @@ mrgeo.TileId: LongWritable
 """
 
 
+def test_a_file_of_descriptions_is_read_again_after_an_error(monkeypatch, tmp_path):
+    path = tmp_path / "typedbytes" / "classes"
+    path.parent.mkdir()
+    path.write_text("com.example.E: lnog\n")
+    monkeypatch.delenv("TYPEDBYTES_CLASSES", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    for _ in range(2):
+        with pytest.raises(ValueError, match=f"^{path}: class com.example.E: unknown type 'lnog'"):
+            sequencefile.decode("com.example.E", bytes(8))
+    path.write_text("com.example.E: long\n")
+    assert sequencefile.decode("com.example.E", bytes(8)) == 0
+
+
 @pytest.mark.parametrize("kind", ["MapWritable", "ObjectWritable", "list<SortedMapWritable>", "short = 1, text"])
 def test_a_file_of_descriptions_with_classes_that_are_known(monkeypatch, tmp_path, kind):
     (tmp_path / "classes").write_text(f"com.example.E: {kind}\n")

@@ -57,6 +57,7 @@ REFUSED = {
         "an int of 71 bits does not fit in a LongWritable (-9223372036854775808 to 9223372036854775807)"
     ),
     ("FloatWritable", 1e39): "the number 1e+39 is too large for a FloatWritable",
+    ("DoubleWritable", 2**53 + 1): "an int of 54 bits is not exactly a DoubleWritable",
     ("DoubleWritable", 10**400): "an int of 1329 bits is too large for a DoubleWritable",
     ("BooleanWritable", 1): "a BooleanWritable cannot hold an object of type int",
     ("BytesWritable", "text"): "expected a bytes-like object for a BytesWritable, not str",

@@ -18,10 +18,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CLASSES", "has_like_members", "program_of"]
+__all__ = ["CLASSES", "has_choice", "program_of"]
 
 #: Of types that are the same in typed bytes, the one that stands for them.
-_LIKE = {"enum": "string", "decimal": "string", "fixed": "bytes", "int": "long", "float": "double", "map": "record"}
+_STANDS_FOR = {
+    "enum": "string",
+    "decimal": "string",
+    "fixed": "bytes",
+    "int": "long",
+    "float": "double",
+    "map": "record",
+}
 CLASSES = tuple(f"org.apache.avro.mapred.Avro{name}" for name in ("Key", "Value", "Wrapper"))
 
 
@@ -48,9 +55,9 @@ def program_of(class_name: str, part: str, metadata: Mapping[str, str]) -> Class
     return ClassProgram(class_name, tree, lambda name: tree)
 
 
-def has_like_members(class_name: str, part: str, metadata: Mapping[str, str]) -> bool:
+def has_choice(class_name: str, part: str, metadata: Mapping[str, str]) -> bool:
     """Return whether a union in the schema of the keys or the values has members that are the same in typed bytes."""
-    return _schemas_of(class_name, part, metadata).has_like_members
+    return _schemas_of(class_name, part, metadata).has_choice
 
 
 def _schemas_of(class_name, part, metadata):
@@ -70,7 +77,7 @@ class _Schemas:
     def __init__(self):
         self._named = {}
         self.of_values = None  # the node of the whole schema
-        self.has_like_members = False
+        self.has_choice = False
 
     def node(self, schema, namespace, level):
         """Return the node of a schema."""
@@ -78,7 +85,7 @@ class _Schemas:
             raise ValueError("it nests too deep")
         if isinstance(schema, list):
             members = [self.node(each, namespace, level + 1) for each in schema]
-            self.has_like_members |= len({_LIKE.get(each.kind, each.kind) for each in members}) < len(members)
+            self.has_choice |= len({_STANDS_FOR.get(each.kind, each.kind) for each in members}) < len(members)
             return types.Union(members)
         kind = schema["type"] if isinstance(schema, dict) else schema
         if not isinstance(kind, str):

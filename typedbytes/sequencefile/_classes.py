@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import threading
 
 from typedbytes.sequencefile._class_language import parse
 from typedbytes.sequencefile._native import KINDS, ClassProgram
@@ -18,8 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CLASSES_FILE", "Classes", "classes_of", "is_simple", "loses_members", "parse_file", "texts_of"]
+__all__ = ["CLASSES_FILE", "Classes", "classes_of", "is_simple", "may_hide_class", "parse_file", "texts_of"]
 
+_CHECKING = threading.RLock()  # the other threads wait for classes that are checked
 _ENTRY = re.compile(r"(?![0-9])([\w$]+(?:\.[\w$]+)*)\s*:\s*(.*)", re.ASCII | re.DOTALL)
 
 
@@ -44,16 +46,17 @@ class Classes:
         A description may need a class that is known by default. It is looked for in all classes, these among them, so
         that this calls itself; they are not checked twice.
         """
-        if not self._is_checked:
-            self._is_checked = True
-            try:
-                for name in self._texts:
-                    self.program(name)
-            except ValueError as error:
-                self._is_checked = False
-                if not self._where:
-                    raise
-                raise ValueError(f"{self._where}: {error}") from None
+        with _CHECKING:
+            if not self._is_checked:
+                self._is_checked = True
+                try:
+                    for name in self._texts:
+                        self.program(name)
+                except ValueError as error:
+                    self._is_checked = False
+                    if not self._where:
+                        raise
+                    raise ValueError(f"{self._where}: {error}") from None
         return self
 
     def program(self, name: str) -> ClassProgram | None:
@@ -146,21 +149,25 @@ def is_simple(name: str) -> bool:
     return name in KINDS
 
 
-def loses_members(name: str, part: str, metadata: Mapping[str, str]) -> bool:
+def may_hide_class(name: str, part: str, metadata: Mapping[str, str]) -> bool:
     """Return whether typed bytes may not say which of several classes is in the keys or values of a file."""
     if is_simple(name):
         return False
     if name.startswith(AVRO):
-        from typedbytes.sequencefile._avro import has_like_members
+        from typedbytes.sequencefile._avro import has_choice
 
-        return has_like_members(name, part, metadata)
+        return has_choice(name, part, metadata)
     classes = classes_of(None)
     return name in classes and classes.has_choice(name)
 
 
 def _ours_and_users():
     path = os.environ.get(CLASSES_FILE)
-    return _with_users(path, os.environ.get("XDG_CONFIG_HOME"), os.environ.get("HOME")).check()
+    try:
+        return _with_users(path, os.environ.get("XDG_CONFIG_HOME"), os.environ.get("HOME")).check()
+    except ValueError:
+        _with_users.cache_clear()  # the file may be mended
+        raise
 
 
 @functools.lru_cache(maxsize=8)

@@ -34,9 +34,9 @@ def read(
     """Iterate over the (key, value) pairs of files and folders of part files.
 
     - paths: a path, URL or pattern such as `out/part-*`, or several. The files of a folder are read in the order of
-      their names, except those whose names start with _ or a dot, and beside `part-...` files those of tasks, such as
-      `log-r-00000`; of a MapFile its data; any other folder inside it raises IsADirectoryError, unless recursive=True
-      reads its files too.
+      their names, except those whose names start with _ or a dot; if it has `part-...` files, what tasks wrote beside
+      them, such as `log-r-00000`, is left out too; of a MapFile its data; any other folder inside it raises
+      IsADirectoryError, unless recursive=True reads its files too.
     - processes: how many do the work that can be divided. Without `decoders` that is the decompression of blocks, up to
       twice as many ahead, which threads of this process do; records keep their order. With `decoders`, which must be
       picklable, processes decode whole splits, or threads where there is no GIL.

@@ -32,7 +32,7 @@ _IO = "org.apache.hadoop.io."
 _TYPED_BYTES = KINDS["org.apache.hadoop.typedbytes.TypedBytesWritable"]
 _MAX_DEPTH = 64
 AVRO = "org.apache.avro.mapred."  # its classes are read by the schema in the header
-_KEPT = "surrogateescape"  # text that is not UTF-8, where values are exact
+_LOSSLESS = "surrogateescape"  # text that is not UTF-8, where values are exact
 #: The variable with the path of a file of descriptions.
 CLASSES_FILE = "TYPEDBYTES_CLASSES"
 
@@ -130,7 +130,7 @@ def encode_exactly(value):
     A map is encoded from its pairs, which may have keys that Python finds equal.
     """
     if type(value) is not _Pairs:
-        return Encoder(unicode_errors=_KEPT).encode(value)
+        return Encoder(unicode_errors=_LOSSLESS).encode(value)
     return b"\x0a" + struct.pack(">i", len(value)) + b"".join(encode_exactly(part) for pair in value for part in pair)
 
 
@@ -164,7 +164,7 @@ class WritableReader:
     """Reads the bytes of a Writable in order."""
 
     def __init__(self, data, exact, classes=None, depth=0, unicode_errors="strict"):
-        self.unicode_errors = _KEPT if exact else unicode_errors
+        self.unicode_errors = _LOSSLESS if exact else unicode_errors
         self.data = data
         self.offset = 0
         self.exact = exact

@@ -15,7 +15,7 @@ cdef enum:
 
 cdef struct Draw:
     Py_ssize_t end            # of the record, in all of them
-    Py_ssize_t place          # in the sample; the record is of the sample until a later draw has its place
+    Py_ssize_t slot          # in the sample; the record is of the sample until a later draw has its slot
     Py_ssize_t source         # in the list of sources
 
 
@@ -33,12 +33,11 @@ cdef class Reservoir:
     cdef public long long ahead
     cdef WriteBuffer records  # one after the other, also those that others have replaced
     cdef WriteBuffer draws    # a Draw for each of them
-    cdef Py_ssize_t* numbers  # of the draws of the sample, by place
-    cdef Py_ssize_t nplaces
+    cdef Py_ssize_t* numbers  # of the draws of the sample, by slot
+    cdef Py_ssize_t nslots
     cdef Py_ssize_t capacity  # of `numbers`
     cdef Py_ssize_t max_held  # bytes of records and draws at which what has been replaced is dropped
     cdef list sources
-    cdef Py_ssize_t nsources
     cdef Py_ssize_t size
     cdef double probability   # of drawing the next record
     cdef uint64_t state
@@ -67,9 +66,8 @@ cdef class Reservoir:
         checked_nparts(nparts)
         if self.size == 0:
             return
-        if self.nsources == 0 or self.sources[self.nsources - 1] is not source:
+        if not self.sources or self.sources[len(self.sources) - 1] is not source:
             self.sources.append(source)
-            self.nsources += 1
         contiguous = get_view(data, &view)
         try:
             start_records(&self.d, &self.skipping, &view)
@@ -94,30 +92,30 @@ cdef class Reservoir:
 
     cdef int draw(self, const unsigned char* record, Py_ssize_t nbytes) except -1:
         cdef double passed
-        cdef Py_ssize_t place = self.nplaces
+        cdef Py_ssize_t slot = self.nslots
         cdef Draw* draw
-        if place == self.size:
+        if slot == self.size:
             if self.nheld() > self.max_held:
                 self.drop_replaced()
-            place = <Py_ssize_t>(self.uniform() * self.size)
+            slot = <Py_ssize_t>(self.uniform() * self.size)
         else:
-            if place == self.capacity:
-                self.add_places(place + 32)
-            self.nplaces += 1
+            if slot == self.capacity:
+                self.add_slots(slot + 32)
+            self.nslots += 1
         append_bytes_of(&self.records, record, nbytes)
         reserve(&self.draws, sizeof(Draw))
         draw = <Draw*>self.draws.cursor
-        draw.end, draw.place, draw.source = written(&self.records), place, self.nsources - 1
-        self.numbers[place] = self.ndraws()
+        draw.end, draw.slot, draw.source = written(&self.records), slot, len(self.sources) - 1
+        self.numbers[slot] = self.ndraws()
         self.draws.cursor += sizeof(Draw)
-        if self.nplaces == self.size:
+        if self.nslots == self.size:
             self.probability *= exp(log(1 - self.uniform()) / self.size)
             passed = log(1 - self.uniform()) / log1p(-self.probability) if self.probability < 1 else 0
             self.ahead = <long long>passed if passed < MAX_AHEAD else <long long>MAX_AHEAD
         return 0
 
-    cdef int add_places(self, Py_ssize_t nplaces) except -1:
-        cdef Py_ssize_t capacity = self.capacity + nplaces
+    cdef int add_slots(self, Py_ssize_t nslots) except -1:
+        cdef Py_ssize_t capacity = self.capacity + nslots
         cdef Py_ssize_t* numbers = <Py_ssize_t*>PyMem_Realloc(self.numbers, capacity * sizeof(Py_ssize_t))
         if numbers == NULL:
             raise MemoryError
@@ -139,8 +137,8 @@ cdef class Reservoir:
         for number in range(ndraws):
             draw, start = draws[number], end
             end = draw.end
-            if self.numbers[draw.place] == number:
-                self.numbers[draw.place] = self.ndraws()
+            if self.numbers[draw.slot] == number:
+                self.numbers[draw.slot] = self.ndraws()
                 memmove(self.records.cursor, self.records.start + start, end - start)
                 self.records.cursor += end - start
                 draw.end = written(&self.records)

@@ -210,7 +210,8 @@ cdef inline bint takes_narrower(const Column* c, int code) noexcept nogil:
 
 
 cdef inline bint is_exact_double(int64_t number) noexcept nogil:
-    # A DOUBLE represents every integer up to 2**53 exactly.
+    # A DOUBLE represents every integer up to 2**53 exactly. Some larger ones too, but which type a column gets does not
+    # depend on the last digits of a number.
     return -(<int64_t>1 << 53) <= number <= (<int64_t>1 << 53)
 
 

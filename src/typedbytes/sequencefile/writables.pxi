@@ -529,6 +529,8 @@ cdef int encode_float_writable(WritableClass writable, Encoding* e, object obj) 
     except OverflowError:
         raise EncodeValueError(f"an int of {obj.bit_length()} bits is too large for {article(writable)}") from None
     if writable.kind == DOUBLE_WRITABLE:
+        if number != obj and number == number:
+            raise EncodeValueError(f"an int of {obj.bit_length()} bits is not exactly a DoubleWritable")
         store_f64(e.buf.cursor, number)
     elif not store_f32(e.buf.cursor, number):
         raise EncodeValueError(f"the number {number} is too large for a FloatWritable")

@@ -9,7 +9,7 @@ import typedbytes
 from typedbytes import sequencefile
 from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure
 from typedbytes.cli._records.encoded import is_pairs
-from typedbytes.sequencefile._classes import is_simple, loses_members
+from typedbytes.sequencefile._classes import is_simple, may_hide_class
 from typedbytes.sequencefile._writables import full_name
 
 TYPE_CHECKING = False
@@ -84,7 +84,7 @@ class SequenceFileOutput:
         """Prepare for the records of this reader."""
         self._open(reader)
         for part, name, before in zip(("key", "value"), self._header, header_of(reader)):
-            if name in _MAPS or (name == before and loses_members(name, part, self._header.metadata)):
+            if name in _MAPS or (name == before and may_hide_class(name, part, self._header.metadata)):
                 raise Failure(
                     USAGE,
                     f"the class {name} cannot be made from typed bytes "

@@ -24,8 +24,9 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     """Write the pairs of SequenceFiles as typed bytes, as Hadoop's dumptb does.
 
     All files of a folder are read in the order of their names, except those that start with _ or a
-    dot, and beside part-... files those of tasks, such as log-r-00000. With --resync intact pairs
-    after damage are written too; the damage is reported on stderr, and the exit code is still 65.
+    dot. If it has part-... files, what tasks wrote beside them, such as log-r-00000, is left out too.
+    With --resync intact pairs after damage are written too; the damage is reported on stderr, and the
+    exit code is still 65.
 
     examples:
       typedbytes dumptb out | typedbytes to-json --pairs
