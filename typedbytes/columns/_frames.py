@@ -96,13 +96,22 @@ def _in_arrow(column):
 
     try:
         array = pyarrow.array(column, from_pandas=True)
-        if _mixes_text_and_bytes(array.type, getattr(column.dtype, "categories", column).to_numpy()):
+        if _may_mix(array.type) and _mixes_text_and_bytes(
+            array.type, getattr(column.dtype, "categories", column).to_numpy()
+        ):
             raise TypeError("texts and bytes")
     except (ValueError, TypeError, OverflowError) as error:  # pyarrow's own errors among them
         raise EncodeTypeError(
             f"pyarrow cannot make one type of its values: {error}: its to_numpy() is written value by value"
         ) from None
     return array
+
+
+def _may_mix(kind):
+    """Return whether values of an Arrow type may have been texts and bytes."""
+    from pyarrow import types
+
+    return types.is_nested(kind) or types.is_dictionary(kind) or types.is_string(kind) or types.is_binary(kind)
 
 
 def _mixes_text_and_bytes(kind, values):

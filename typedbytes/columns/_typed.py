@@ -9,7 +9,7 @@ from __future__ import annotations
 from copy import copy
 
 from typedbytes._base.codes import BOOL, BYTE, BYTES, DOUBLE, FLOAT, INT, LIST, LONG, STRING, VECTOR
-from typedbytes._core import Decoder, Encoder
+from typedbytes._core import Decoder, Encoder, Reader
 from typedbytes._records import resolve
 from typedbytes._records.model import MISSING, Node
 from typedbytes._typecodes import TypeCode
@@ -284,8 +284,8 @@ def _found(data):
     code = data[0]
     name = TypeCode(code).name if code in TypeCode._value2member_map_ else f"type code {code}"
     try:
-        value = Decoder().decode(data)
-    except DecodeError:  # longer
+        value = Reader(data).read()
+    except DecodeError:  # it is longer
         return name
     if isinstance(value, str):
         return f"{name} {type_strings.format_text(value)}"
