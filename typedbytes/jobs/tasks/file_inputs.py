@@ -84,6 +84,8 @@ class CsvRows:
                     if end is not None:
                         check_end(self._offset, split)
                     return
+                if not row and len(names) == 1:
+                    row = [""]  # elsewhere an empty line is no row
                 if row:
                     self.record += 1
                     yield self._start, dict(zip(names, row)) if len(row) == len(names) else row
