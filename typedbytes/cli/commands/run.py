@@ -72,4 +72,9 @@ def _run_here(job):
     from typedbytes import local
     from typedbytes.cli._job.progress import progress_of
 
-    return local.run_job(job, progress=progress_of(job.quiet))
+    if not job.inline:
+        return local.run_job(job, progress=progress_of(job.quiet))
+    from typedbytes.local._stdout import stdout_as_stderr
+
+    with stdout_as_stderr():  # the result alone is for standard output, and child processes of the tasks have it too
+        return local.run_job(job, progress=progress_of(job.quiet))
