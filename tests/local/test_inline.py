@@ -135,3 +135,141 @@ def test_tasks_in_one_process_have_one_attempt(tmp_path):
     _, said = run_module("typedbytes", tmp_path, "run", "--inline", "--attempts", "3", script, "in", code=64)
     assert said == "typedbytes run: --inline tries each task once: leave out --attempts 3\n"
     run_module("typedbytes", tmp_path, "run", "--inline", "--attempts", "1", "--quiet", script, "in")
+
+
+def run_inline(tmp_path, text, *words):
+    script = write_script(tmp_path, text)
+    (tmp_path / "in.txt").write_text("a\nb\n")
+    command = [sys.executable, "-m", "typedbytes", "run", "--inline", script, tmp_path / "in.txt", *words]
+    return subprocess.run(command, capture_output=True, text=True, env=environment(), cwd=tmp_path)
+
+
+CHILDREN = """
+import ctypes, os, subprocess, sys
+from typedbytes.streaming import run
+
+first = sys.stdout
+print("in the script")
+subprocess.run(["echo", "at the start"])
+
+def mapper(key, line):
+    subprocess.run(["echo", "from echo"])
+    os.system("echo from a shell")
+    os.write(1, b"by a descriptor\\n")
+    ctypes.CDLL(None).puts(b"from C")
+    sys.__stdout__.write("by the first stream\\n")
+    print("by print")
+    yield line, 1
+
+run(mapper)
+"""
+
+
+def test_what_is_written_to_descriptor_1_is_no_part_of_the_result(tmp_path):
+    done = run_inline(tmp_path, CHILDREN)
+    assert (done.returncode, done.stdout) == (0, "a\t1\nb\t1\n"), done.stderr
+    said = "in the script", "at the start", "from echo", "from a shell", "by a descriptor", "from C", "by the first"
+    assert all(each in done.stderr for each in (*said, "by print"))
+    done = run_inline(tmp_path, CHILDREN, "-o", "out")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_standard_error_that_is_closed_takes_nothing(tmp_path):
+    script = write_script(tmp_path, CHILDREN)
+    (tmp_path / "in.txt").write_text("a\n")
+    line = f'exec "{sys.executable}" -m typedbytes run --inline -q "{script}" "{tmp_path}/in.txt" 2>&-'
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=environment())
+    assert done.stdout == "a\t1\n"
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("os._exit(0)", "os._exit(0) before the job was done"),
+        ("_exit(256)", "os._exit(256) before the job was done"),
+        ("os.execvp('true', ['true'])", "a task cannot exec another program; start a child process"),
+        ("threading.Thread(target=os._exit, args=[0]).start(); time.sleep(9)", "os._exit(0) before the job was done"),
+        ("sys.exit(0)", "SystemExit"),
+    ],
+)
+@pytest.mark.parametrize("place", ["mapper", "script"])
+def test_a_task_does_not_end_the_command_as_if_all_was_done(tmp_path, statement, said, place):
+    text = f"""
+        import os, sys, threading, time
+        from os import _exit
+        from typedbytes.streaming import run
+
+        def end():
+            {statement}
+
+        def mapper(key, line):
+            {"end()" if place == "mapper" else "pass"}
+            yield line, 1
+
+        {"end()" if place == "script" else "pass"}
+        run(mapper)
+        """
+    done = run_inline(tmp_path, text, "-o", "out")
+    assert done.returncode and said in done.stderr, done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "end", ["pass", "sys.exit(0)", "os._exit(0)", "raise ValueError", "os.execvp('true', ['true'])"]
+)
+def test_a_process_that_a_task_has_forked_leaves_the_job_to_it(tmp_path, end):
+    done = run_inline(
+        tmp_path,
+        f"""
+        import os, sys
+        from typedbytes.streaming import run
+
+        def mapper(key, line):
+            pid = os.fork()
+            if not pid:
+                {end}
+            else:
+                os.waitpid(pid, 0)
+            yield line, 1
+
+        run(mapper)
+        """,
+    )
+    assert (done.returncode, done.stdout) == (0, "a\t1\nb\t1\n"), done.stderr
+
+
+def test_functions_of_this_process_are_its_own_again(tmp_path):
+    before = os._exit, os.execv, os.execve
+
+    def mapper(key, line):
+        assert os._exit is not before[0]
+        os._exit(0)
+
+    with pytest.raises(
+        local.JobError, match=r"the map task 0 failed: SystemExit: os\._exit\(0\) before the job was done"
+    ):
+        local.run(mapper, inputs=[(0, "a")], output=tmp_path / "out", inline=True, quiet=True)
+    assert (os._exit, os.execv, os.execve) == before
+
+
+class Odd(Exception):
+    def __str__(self):
+        raise AttributeError("no text")
+
+
+def test_an_error_without_a_text_is_an_error_of_the_task(tmp_path):
+    def mapper(key, line):
+        raise Odd
+
+    with pytest.raises(local.JobError, match="the map task 0 failed: Odd: <exception str.. failed>"):
+        local.run(mapper, inputs=[(0, "a")], output=tmp_path / "out", inline=True, quiet=True)
+    odd = "class Odd(Exception):\n    def __str__(self):\n        raise ValueError\n"
+    done = run_inline(
+        tmp_path, odd + "def mapper(key, line):\n    raise Odd\nimport typedbytes.streaming as s\ns.run(mapper)\n"
+    )
+    assert done.returncode == 1 and "map task 0 failed: Odd: <exception str() failed>" in done.stderr
+    done = run_inline(tmp_path, f"{odd}raise Odd\n")
+    assert done.returncode == 64 and "fails before it reads any input: Odd: <exception str() failed>" in done.stderr
+    bad = "def mapper(key, line):\n    if key:\n        raise Odd\n    yield line, 1\n"
+    done = run_inline(tmp_path, odd + bad + "import typedbytes.streaming as s\ns.run(mapper, max_bad=1)\n")
+    assert (done.returncode, done.stdout) == (0, "a\t1\n") and "Odd: <exception str() failed>" in done.stderr

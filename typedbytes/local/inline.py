@@ -19,7 +19,9 @@ from typedbytes.jobs.properties import variables_of
 from typedbytes.jobs.script import NO_SCRIPT, StepRoles, check_steps, variable_of
 from typedbytes.jobs.source import parsed
 from typedbytes.jobs.tasks.caretaker import Caretaker
+from typedbytes.local._exit import ExitGuard, leave_forked
 from typedbytes.streaming import _reporter
+from typedbytes.streaming._reporter import text_of
 from typedbytes.streaming._run import TaskRun
 from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming.capture import NoCallError, captured, environment_of, write_error
@@ -58,9 +60,12 @@ class InlineTasks:
     def __enter__(self) -> InlineTasks:
         self.caretaker: Caretaker = Caretaker()
         self._before = sys.modules["__main__"], sys.argv, sys.path[:]
+        self._exit_guard = ExitGuard()
+        self._exit_guard.start()
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._exit_guard.finish()
         sys.modules["__main__"], sys.argv, sys.path[:] = self._before
         self.caretaker.finish()
 
@@ -125,7 +130,7 @@ class InlineTasks:
                 parsed(job.script)  # raises CommandError where it is the script's, and not that of a module
             if self._is_reporting and isinstance(error, Exception):
                 write_error(error)
-            message = f"{job.script} fails before it reads any input: {type(error).__name__}: {error}"
+            message = f"{job.script} fails before it reads any input: {type(error).__name__}: {text_of(error)}"
             raise CommandError(message) from error
 
 
@@ -151,19 +156,21 @@ class _InlineRun(TaskRun):
     def run(self, source, sink, is_reporting=True):
         """Do the task. Raises JobError from what failed."""
         self._source, self._sink = source, sink
+        process = os.getpid()
         side_files.start(self._role)
         try:
             self._open()
             self._work()
             self._finish()
-        except KeyboardInterrupt:
-            self._drop_output()
-            raise
         except BaseException as error:
+            if os.getpid() != process:
+                leave_forked(error)
             self._drop_output()
+            if isinstance(error, KeyboardInterrupt):
+                raise
             if is_reporting:
                 write_error(error)
-            said = f": {error}" if str(error) else ""
+            said = f": {text_of(error)}" if text_of(error) else ""
             task = f"{self._role} task {Task(os.environ).partition or 0}"
             raise JobError(f"the {task} failed: {type(error).__name__}{said}") from error
         finally:
@@ -178,6 +185,7 @@ class _Spool:
     def __init__(self):
         self._file = tempfile.SpooledTemporaryFile(SPOOLED_NBYTES)  # noqa: SIM115, closed with the spool
         self._has_ended = False
+        self._owner = os.getpid()
 
     def __enter__(self):
         return self
@@ -208,7 +216,9 @@ class _Spool:
             raise RuntimeError("the task is done, but the end of its input has not been read: records may be left")
 
     def check(self):
-        """Do nothing: nothing can have replaced the file."""
+        """Raise OSError in another process."""
+        if os.getpid() != self._owner:
+            raise OSError("the records belong to the process of the job, not to one forked from it")
 
     def close(self):
         """Leave the file open: it is read next."""

@@ -13,7 +13,7 @@ from typedbytes import dumps
 from typedbytes._core import END, RecordGroups, RecordIterator, step_as_base
 from typedbytes.errors import DecodeError
 from typedbytes.streaming import _changes
-from typedbytes.streaming._reporter import counter, write_failure, write_line
+from typedbytes.streaming._reporter import counter, text_of, write_failure, write_line
 from typedbytes.streaming._sidefiles import side_file
 from typedbytes.streaming._user_code import StopEarly, TooManyBadRecords, pairs_of
 
@@ -90,7 +90,7 @@ class BadRecords:
 
 
 def _named(error):
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {text_of(error)}"
 
 
 class BadRecordSkipper:

@@ -29,7 +29,7 @@ class ProcessExit:
             replacements[module._exit] = self._exit_now
             for function in (module.execv, module.execve):
                 replacements[function] = self._refused_before_the_end(function)
-        _replace_in_modules(replacements)
+        replace_in_modules(replacements)
         atexit.register(self._check_at_exit)
 
     def take_over(self):
@@ -87,7 +87,7 @@ class TaskExit(SystemExit):
         return self._process_exit.read_code(is_interpreter=sys._getframe().f_back is None)
 
 
-def _replace_in_modules(replacements):
+def replace_in_modules(replacements):
     """Replace functions under every name in a module: `from os import _exit` may come before a task starts."""
     by_id = {id(function): replacement for function, replacement in replacements.items()}
     for module in list(sys.modules.values()):

@@ -182,6 +182,18 @@ def ping():
     pings += 1
 
 
+def text_of(error):
+    """Return the text of an exception, which may be of user code and have none.
+
+    >>> text_of(ValueError("too long"))
+    'too long'
+    """
+    try:
+        return str(error)
+    except Exception:
+        return "<exception str() failed>"  # as in a traceback
+
+
 def write_failure(details, error):
     """Write the details, pairs of a name and a text, then the error and its traceback from the user's first line on.
 
