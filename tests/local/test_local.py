@@ -723,8 +723,8 @@ def test_what_the_user_has_to_mend_is_said(words, tmp_path, change, said):
 
 
 def test_a_module_of_an_older_library_that_is_not_here_is_said(words, tmp_path):
-    script = write_script(tmp_path, "import dumbo.backends")
-    with pytest.raises(local.JobError, match="No module named 'dumbo.backends'; it is not among the modules of dumbo"):
+    script = write_script(tmp_path, "import dumbo.cmd")
+    with pytest.raises(local.JobError, match="No module named 'dumbo.cmd'; it is not among the modules of dumbo"):
         run(script, words[0], tmp_path / "out", front="dumbo")
 
 
