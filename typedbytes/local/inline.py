@@ -19,12 +19,12 @@ from typedbytes.jobs.properties import variables_of
 from typedbytes.jobs.script import NO_SCRIPT, StepRoles, check_steps, variable_of
 from typedbytes.jobs.source import parsed
 from typedbytes.jobs.tasks.caretaker import Caretaker
-from typedbytes.local._exit import ExitGuard, leave_forked
 from typedbytes.streaming import _reporter
 from typedbytes.streaming._reporter import text_of
 from typedbytes.streaming._run import TaskRun
 from typedbytes.streaming._sidefiles import side_files
 from typedbytes.streaming.capture import NoCallError, captured, environment_of, write_error
+from typedbytes.streaming.exit_guard import ExitGuard, leave_forked
 from typedbytes.streaming.task_environment import Task
 
 TYPE_CHECKING = False

@@ -1,10 +1,16 @@
-"""The result of a job on standard output, where no folder is given: it is in one that is removed afterwards."""
+"""The result of a job on standard output, where no folder is given: it is in one that is removed afterwards.
+
+Here too: descriptor 1 while code of the job runs in this process. Invariant: afterwards it is what it was, and nothing
+that was written meanwhile reaches it.
+"""
 
 from __future__ import annotations
 
 import os
 import shlex
+import sys
 import tempfile
+from contextlib import contextmanager
 
 from typedbytes._base.locations import written_parts
 from typedbytes._base.secrets import without_secret_values
@@ -14,13 +20,13 @@ from typedbytes.jobs.errors import OptionError
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from typedbytes.cli._job.options import JobSettings
     from typedbytes.cli._output.files import CommandOutput
     from typedbytes.hadoop import Plan
 
-__all__ = ["check_shown", "show_parts", "submit_and_show", "write_shown"]
+__all__ = ["check_shown", "show_parts", "stdout_as_stderr", "submit_and_show", "write_shown"]
 
 PIECE_NBYTES = 1 << 18
 
@@ -97,3 +103,45 @@ def _write_pairs(folder, as_pairs, output):
         lines = TextOutput(output, b"\t")
         lines.writes(pairs)
         lines.close()
+
+
+@contextmanager
+def stdout_as_stderr() -> Iterator[None]:
+    """Have descriptor 1 be standard error for a while: print, C libraries and child processes write to it.
+
+    For a process of our own: in a user's, other threads may write to standard output meanwhile.
+    """
+    _flush()
+    try:
+        saved = os.dup(1)
+    except OSError:  # there is no standard output
+        yield
+        return
+    try:
+        if sys.__stderr__ is not None:
+            os.dup2(2, 1)
+        else:  # it was closed when the process started, and descriptor 2 may be the result by now
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, 1)
+            os.close(null)
+        yield
+    finally:
+        _flush()
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def _flush():
+    """Write what the streams of Python and of C hold for standard output."""
+    for stream in (sys.stdout, sys.__stdout__):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            pass  # it is closed
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).fflush(None)
+    except (ImportError, OSError, TypeError, AttributeError):
+        pass  # no C library is found so

@@ -10,7 +10,7 @@ from functools import partial
 
 from typedbytes.cli._arguments import CLASSES, option
 from typedbytes.cli._job.options import JobSettings, job_of
-from typedbytes.cli._job.shown import write_shown
+from typedbytes.cli._job.shown import stdout_as_stderr, write_shown
 from typedbytes.jobs.job import Job
 
 TYPE_CHECKING = False
@@ -74,7 +74,5 @@ def _run_here(job):
 
     if not job.inline:
         return local.run_job(job, progress=progress_of(job.quiet))
-    from typedbytes.local._stdout import stdout_as_stderr
-
     with stdout_as_stderr():  # the result alone is for standard output, and child processes of the tasks have it too
         return local.run_job(job, progress=progress_of(job.quiet))

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["array_of", "column_of", "with_nulls"]
 
-_NONE = type(None)
 #: By the text of an Arrow type, the types of Python whose values it keeps whatever they are, or refuses itself.
 _KEPT: dict[str, set[type]] = {
     "null": set(), "bool": {bool}, **dict.fromkeys(("int8", "int16", "int32", "int64"), {int}),
@@ -49,7 +48,7 @@ def array_of(pyarrow: Any, items: list[Any], kind: Any = None) -> Any:
 
 def _are_kept(pyarrow, items, kind):
     """Return whether an array of a type keeps such items, by their types alone; False: it may keep them."""
-    found = {*map(type, items)} - {_NONE}
+    found = {*map(type, items)} - {type(None)}
     name, types = str(kind), pyarrow.types
     if not found or found <= _KEPT.get(name, set()):
         return True
