@@ -81,3 +81,11 @@ def test_aggregate_of_pairs_and_values_together(file):
     assert (
         "some inputs hold pairs and some values" in bad(64, "aggregate", file(ONE), file(sequence_file(), "a.seq"))[1]
     )
+
+
+def test_shorts_of_hive():
+    shorts = good("from-json", "--dialect", "hive", stdin=b'{"short": 5}\n{"short": -7}\n300\nnull\n{"short": 5}\n')
+    (row,) = rows(good("aggregate", "--dialect", "hive", "--values", stdin=shorts))
+    assert row == {"count": 4, "sum": 303, "min": -7, "max": 300, "mean": 75.75}
+    in_order = good("sort", "--by", "value", "--dialect", "hive", "--values", stdin=shorts)
+    assert in_order == b"\x0c" + shorts[3:6] + shorts[:3] * 2 + shorts[6:11]

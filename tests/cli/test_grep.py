@@ -1,5 +1,7 @@
 """The command grep."""
 
+import decimal
+import pickle
 import random
 import re
 import string
@@ -149,3 +151,23 @@ def test_a_pattern_that_python_refuses(expression, message):
 def test_no_warning_of_python_is_printed():
     result = run("grep", "[[a]", stdin=tb.dumps("[b") + tb.dumps("b"))
     assert (result.returncode, result.stdout, result.stderr) == (0, tb.dumps("[b"), b"")
+
+
+def test_numbers_of_every_type_are_found_by_their_decimals():
+    """SHORTs of Hive among them, and what is pickled because no type code holds it."""
+    shorts = good("from-json", "--dialect", "hive", stdin=b'{"short": 5}\n{"short": -300}\n[{"short": 12}, null]\n')
+    for pattern, expected in (("5", b"\x0b\0\5"), ("^-300$", b"\x0b\xfe\xd4"), ("^12$", shorts[6:])):
+        assert good("grep", "--dialect", "hive", "--values", pattern, stdin=shorts) == expected
+    pickled = [2**70, -(10**30), decimal.Decimal("1.50"), decimal.Decimal("2E+7"), decimal.Decimal("-Infinity")]
+    pickled += [decimal.Decimal("sNaN"), None, {1, 5}, (2**64, "a")]
+    data = tb.Encoder().encode_all(pickled)
+    for pattern, number in (("^1180591620717411303424$", 0), ("^-10{30}$", 1), (r"^1\.50$", 2), (r"^2E\+7$", 3)):
+        assert good("grep", pattern, stdin=data) == tb.dumps(pickled[number])
+    assert good("grep", "^-inf$", stdin=data) == tb.dumps(pickled[4])
+    assert good("grep", "^nan$", stdin=data) == tb.dumps(pickled[5])
+    assert grepped("18446744073709551616", stdin=data) == [(2**64, "a")]
+    assert good("grep", "--dialect", "hive", "--values", "^1.50$", stdin=data[:0] + tb.dumps(pickled[2])) != b""
+    for large in (2**64, 10**4299):
+        assert good("grep", f"^{large}$", stdin=tb.dumps(large)) == tb.dumps(large)
+    other = pickle.dumps(re.compile("5"), 2)  # what is refused has no text
+    assert good("grep", "-v", "5", stdin=b"\x64" + len(other).to_bytes(4, "big") + other) != b""

@@ -174,7 +174,8 @@ def check_sums(choices, stream):
 
 def decoded_number(encoded, dialect):
     """Return a number that is added up in compiled code, None for another value."""
-    return Decoder(dialect=dialect).decode(encoded) if encoded[0] in (1, 3, 4, 5, 6) else None
+    is_short = encoded[0] == 11 and dialect == "hive"
+    return Decoder(dialect=dialect).decode(encoded) if encoded[0] in (1, 3, 4, 5, 6) or is_short else None
 
 
 class Numbers:

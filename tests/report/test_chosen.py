@@ -5,6 +5,7 @@ import io
 import itertools
 import math
 import operator
+from decimal import Decimal
 
 import pytest
 from hypothesis import example, given, strategies as st
@@ -15,7 +16,27 @@ from typedbytes import _report
 from typedbytes.cli._query import ranges
 from typedbytes.cli.commands import diff, grep
 
-VALUES = st.lists(st.sampled_from([1, 2, "ab", "AB", b"b", [1, "a"], {"b": 2.5}, None, True, 10**12]), max_size=30)
+VALUES = st.lists(
+    st.sampled_from(
+        [
+            1,
+            2,
+            "ab",
+            "AB",
+            b"b",
+            [1, "a"],
+            {"b": 2.5},
+            None,
+            True,
+            10**12,
+            15 * 2**70,
+            Decimal("1.5e9"),
+            {5},
+            Decimal("NaN"),
+        ]
+    ),
+    max_size=30,
+)
 CUTS = st.lists(st.integers(1, 6), min_size=30, max_size=30)
 
 

@@ -1,5 +1,7 @@
 """The records that contain a pattern, found slowly: each is decoded, and each of its texts searched."""
 
+import decimal
+
 import typedbytes
 
 
@@ -13,10 +15,10 @@ def matches(pattern, record, nparts, part, dialect):
     except typedbytes.DecodeError:  # the structure is right; what is wrong holds no text
         return False
     assert len(values) == nparts
-    return any(map(pattern.search, texts(values if part < 0 else values[part : part + 1])))
+    return any(map(pattern.search, texts(values if part < 0 else values[part : part + 1], dialect)))
 
 
-def texts(values):
+def texts(values, dialect):
     """Yield the texts of values and of their items."""
     for value in values:
         if isinstance(value, str):
@@ -30,4 +32,20 @@ def texts(values):
         elif isinstance(value, float):
             yield float.__repr__(value)
         elif isinstance(value, (tuple, list)) and not isinstance(value, (typedbytes.Ext, typedbytes.Writable)):
-            yield from texts(value)
+            yield from texts(value, dialect)
+        elif isinstance(value, typedbytes.Ext):
+            yield from texts_of_number(typedbytes.dumps(value, dialect=dialect), dialect)
+
+
+def texts_of_number(encoded, dialect):
+    """Yield the text of a SHORT, and of a number that is pickled."""
+    try:
+        value = typedbytes.Decoder(dialect=dialect).decode(encoded)
+    except typedbytes.DecodeError:
+        return
+    if type(value) is float:
+        yield repr(value)
+    elif type(value) is int:
+        yield str(decimal.Decimal(value))
+    elif type(value) is decimal.Decimal:
+        yield str(value) if value.is_finite() else "nan" if value.is_nan() else str(float(value))

@@ -257,8 +257,7 @@ cdef class Fields:
             return load_f64(p + 1) == <double>step.number
         if p[0] == FLOAT:
             return load_f32(p + 1) == <double>step.number
-        return BYTE <= p[0] <= LONG and integer_at(p) == step.number \
-            or p[0] == SHORT and self.d.hive and load_i16(p + 1) == step.number
+        return is_integer(p[0], self.d.hive) and integer_at(p) == step.number
 
     # Sort keys.
 
@@ -335,7 +334,7 @@ cdef class Fields:
             self.append_counted(KEY_TEXT, p + 5, cursor[0])
         elif code == BYTES:
             self.append_counted(KEY_BINARY, p + 5, cursor[0])
-        elif BYTE <= code <= DOUBLE:
+        elif BYTE <= code <= DOUBLE or code == SHORT and self.d.hive:
             self.append_number(number_at(p))
         elif code == VECTOR:
             nitems = load_i32(p + 1)
@@ -381,15 +380,19 @@ cdef inline bint is_null(const unsigned char* p, Py_ssize_t nbytes, bint hive) n
         and memcmp(p, PICKLED_NONE, PICKLED_NONE_NBYTES) == 0
 
 
+cdef inline bint is_integer(int code, bint hive) noexcept:
+    return BYTE <= code <= LONG or code == SHORT and hive
+
+
 cdef inline int64_t integer_at(const unsigned char* p) noexcept:
-    # Of a BYTE, a BOOL, an INT or a LONG.
+    # Of what is_integer() says.
     cdef int code = p[0]
     return load_i32(p + 1) if code == INT else load_i64(p + 1) if code == LONG \
-        else <signed char>p[1] if code == BYTE else p[1] != 0
+        else <signed char>p[1] if code == BYTE else load_i16(p + 1) if code == SHORT else p[1] != 0
 
 
 cdef inline Number number_at(const unsigned char* p) noexcept:
-    # Of a BYTE to a DOUBLE. A whole number sorts as an int, as Python compares them.
+    # Of an integer, a FLOAT or a DOUBLE. A whole number sorts as an int, as Python compares them.
     cdef int code = p[0]
     cdef int64_t integer
     cdef double real

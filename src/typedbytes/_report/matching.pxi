@@ -24,6 +24,7 @@ cdef class MatchingRecords(ChosenRecords):
 
     cdef object search
     cdef object decoder       # what it refuses does not match
+    cdef object pickle_decoder    # of numbers that are pickled
     cdef bytes literal
     cdef bint is_folded, invert, may_be_number
     cdef int part_wanted
@@ -40,6 +41,7 @@ cdef class MatchingRecords(ChosenRecords):
         from typedbytes._core import Decoder    # lazy import: the class is made with this module
         self.decoder = Decoder(dialect=dialect, pickle="raw", map_pairs=True, unicode_errors="surrogateescape",
                                exact=True)
+        self.pickle_decoder = Decoder(dialect=dialect)
         if is_folded and literal:
             for byte in range(256):
                 self.may_start[byte] = folded(byte) == self.literal[0]
@@ -104,7 +106,7 @@ cdef class MatchingRecords(ChosenRecords):
             if code == STRING or code == BYTES:
                 if self.is_match(p + 5, next_value - p - 5):
                     return True
-            elif self.may_be_number and self.number_matches(p, code):
+            elif self.may_be_number and self.number_matches(p, next_value - p):
                 return True
             p = next_value
         return False
@@ -114,20 +116,43 @@ cdef class MatchingRecords(ChosenRecords):
             return False
         return self.search is None or self.search(text_object(<const char*>p, nbytes, b"surrogateescape")) is not None
 
-    cdef bint number_matches(self, const unsigned char* p, int code) except -1:
+    cdef bint number_matches(self, const unsigned char* p, Py_ssize_t nbytes) except -1:
         cdef unsigned char digits[NUMBER_TEXT_NBYTES]
+        cdef int code = p[0]
         cdef Walk w
         w.hive, w.plain = self.d.hive, True
         start_scratch(&w.out, digits, NUMBER_TEXT_NBYTES)
         if code == BOOL:
             append_bool(&w, p[1])
-        elif BYTE <= code <= LONG:
+        elif is_integer(code, self.d.hive):
             append_integer(&w, integer_at(p))
         elif code == DOUBLE or code == FLOAT:
             append_repr(&w, load_f64(p + 1) if code == DOUBLE else load_f32(p + 1))
         else:
-            return False
+            return code == PICKLE and self.pickle_matches(p, nbytes)
         return self.is_match(w.out.start, written(&w.out))
+
+    cdef bint pickle_matches(self, const unsigned char* p, Py_ssize_t nbytes) except -1:
+        # A number that has no type code of its own.
+        if is_null(p, nbytes, self.d.hive):
+            return False
+        try:
+            text = text_of_number(self.pickle_decoder.decode(p[:nbytes]))
+        except ValueError:    # a DecodeError too
+            return False
+        return self.is_match(<bytes>text, len(<bytes>text))
+
+
+cdef bytes text_of_number(value):
+    # The text of plain JSON, and of what has none there that of a float; ValueError: it is not a number.
+    cdef str kind = type(value).__name__
+    if kind == "Decimal" and value.is_nan():
+        return b"nan"    # a signaling one is not compared, and not made a float
+    if kind == "float" or kind == "Decimal" and value.is_infinite():
+        return repr(float(value)).encode()
+    if kind != "int" and kind != "Decimal":
+        raise ValueError("not a number")
+    return plain_object(value)[0].encode()
 
 
 cdef int append_repr(Walk* w, double number) except -1:

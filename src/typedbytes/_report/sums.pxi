@@ -145,7 +145,7 @@ cdef class Sums:
             if s.kind == REALS or s.kind == NO_NUMBERS:
                 add_real(s, load_f64(p + 1) if code == DOUBLE else load_f32(p + 1))
                 return 0
-        elif code == INT or code == LONG or code == BYTE:
+        elif code != BOOL and is_integer(code, self.d.hive):
             n = integer_at(p)
             if (s.kind == INTEGERS or s.kind == NO_NUMBERS) \
                     and not (n > 0 and s.total > INT64_MAX - n or n < 0 and s.total < INT64_MIN - n):
