@@ -168,3 +168,37 @@ def test_an_array_is_no_value_to_sort_by():
     numpy = pytest.importorskip("numpy")
     array = tb.dumps(numpy.arange(2))
     assert "cannot sort by this value, only by numbers" in bad(65, "sort", "--by", "value", "--values", stdin=array)[1]
+
+
+TEXTS = [
+    b"b", b"\xe9a", b"", b"a\xff", b"caf\xc3\xa9", b"caf\xe9", b"caf", b"\xed\xa0\x80", b"\xed\x9f\xbf",
+    b"\xee\x80\x80", b"\xf0\x9f\x98\x80", b"\xe9\0a", b"\x80", b"\xff", b"\xe9", b"\xc3",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_text_that_is_not_utf8_has_a_place_in_the_order(nested):
+    """It is that of Python's text: of code points, which are U+DC80 to U+DCFF for bytes that are not text."""
+    texts = [b"\x07" + len(text).to_bytes(4, "big") + text for text in TEXTS]
+    if nested:
+        texts = [b"\x08\0\0\0\2" + ONE + text for text in texts]
+    expected = b"".join(sorted(texts, key=lambda text: tb.Decoder(unicode_errors="surrogateescape").decode(text)))
+    for options in ([], ["--unicode-errors", "surrogateescape"]):
+        assert good("sort", "--by", "value", "--values", *options, stdin=b"".join(texts)) == expected
+        assert good("top", "-n", "99", "--smallest", "--values", *options, stdin=b"".join(texts)) == expected
+    fields = b"".join(b"\x0a\0\0\0\1" + tb.dumps("a") + text for text in texts)
+    assert len(good("sort", "--by", "value.a", "--by", "value.a", "--values", stdin=fields)) == len(fields)
+
+
+def test_text_beside_what_only_python_can_order():
+    rows = [
+        b"\x08\0\0\0\2" + tb.dumps(2**63 + n) + b"\x07\0\0\0\1" + text for n in (1, 0) for text in (b"\xff", b"\xe9")
+    ]
+    assert good("sort", "--by", "value", "--values", stdin=b"".join(rows)) == b"".join(rows[i] for i in (3, 2, 1, 0))
+
+
+@pytest.mark.parametrize("command", ["sort", "top"])
+def test_an_error_has_one_offset(command):
+    pickled = b"\x64\0\0\0\3c\n."
+    message = bad(65, command, "--by", "value", "--values", stdin=ONE + b"\x08\0\0\0\1" + pickled)[1]
+    assert message.count(" at offset ") == 1 and message.endswith(" at offset 5, record 1, path [0]")

@@ -67,7 +67,7 @@ def check_fields(choices, stream):
 def check_sort_keys(choices, stream):
     """Sort keys are those of sortkey.encode() for the decoded values, and the records come back."""
     wire, values, nparts, dialect, is_damaged = whole(choices, stream)
-    other_key = partial(key_of, Decoder(dialect=dialect))
+    other_key = partial(key_of, Decoder(dialect=dialect, unicode_errors="surrogateescape"))
     fields = _report.Fields([(False, [])], dialect=dialect)
     if is_damaged:
         refused(fields.with_sort_keys, wire, nparts, other_key)

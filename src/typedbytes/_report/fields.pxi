@@ -329,9 +329,12 @@ cdef class Fields:
         cdef Py_ssize_t i, nitems
         cursor[0] = end_of_value(&self.inner, p, end)
         if code == STRING:
-            if not is_utf8(p + 5, cursor[0] - p - 5):
-                return False
-            self.append_counted(KEY_TEXT, p + 5, cursor[0])
+            if is_utf8(p + 5, cursor[0] - p - 5):
+                self.append_counted(KEY_TEXT, p + 5, cursor[0])
+            else:
+                # sorts as the str that surrogateescape makes of it; no other STRING is that
+                text = p[5:cursor[0] - p].decode("utf-8", "surrogateescape").encode("utf-8", "surrogatepass")
+                self.append_counted(KEY_TEXT, <bytes>text, <const unsigned char*><bytes>text + len(<bytes>text))
         elif code == BYTES:
             self.append_counted(KEY_BINARY, p + 5, cursor[0])
         elif BYTE <= code <= DOUBLE or code == SHORT and self.d.hive:

@@ -7,6 +7,7 @@ from typedbytes import sortkey
 from typedbytes._core import write_all
 from typedbytes.cli._records.encoded import Encoded, chunks, nparts
 
+_SORTED = "only by numbers, texts, bytes and VECTORs of them"
 _INTEGERS_START, _INTEGERS_END = -(1 << 63), 1 << 64  # of a sort key
 
 
@@ -36,16 +37,16 @@ class RecordSink:
 
 def keyed_chunks(reader, dialect, fields):
     """Yield pairs of a sort key and a record of a reader, several at a time."""
-    other_key = partial(key_of, typedbytes.Decoder(dialect=dialect))
+    other_key = partial(key_of, typedbytes.Decoder(dialect=dialect, unicode_errors="surrogateescape"))
     for start, number, chunk in chunks(reader):
         pairs, fault = fields.compiled.with_sort_keys(chunk, nparts(reader), other_key)
         if fault:
             offset, nbefore, cause = fault
             if isinstance(cause, int):
-                message = f"no {fields.paths[cause]} in the record to sort it by"
+                message, path = f"no {fields.paths[cause]} in the record to sort it by", ""
             else:
-                message = f"cannot sort by this value, only by numbers, texts, bytes and VECTORs of them: {cause}"
-            raise typedbytes.FormatError(message, start + offset, record=number + nbefore)
+                message, path = f"cannot sort by this value, {_SORTED}: {cause.message}", cause.path
+            raise typedbytes.FormatError(message, start + offset, path=path, record=number + nbefore)
         yield pairs
 
 
