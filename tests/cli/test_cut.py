@@ -110,7 +110,24 @@ def test_cut_gives_values(file):
 
 
 @pytest.mark.parametrize(
-    "path", ["", "keys", "value.", "value[a]", "value[01]", "value['a]", "value['\\x1']", "value['\\q']", "[1]x"]
+    "path",
+    [
+        "",
+        "keys",
+        "value.",
+        "value[a]",
+        "value[01]",
+        "value['a]",
+        "value['\\x1']",
+        "value['\\q']",
+        "[1]x",
+        "value.\u00b2x[",
+        "value.\u0663",
+        "value[\u0663]",
+        "value[1\u0663]",
+        "value.\udce9",
+        "value['\\U00110000']",
+    ],
 )
 def test_paths_that_are_refused(path):
     assert bad(64, "cut", "-f", path, "--values", stdin=LIST)[1].startswith(
@@ -122,3 +139,23 @@ def test_cut_without_a_field_or_a_key():
     assert bad(64, "cut", stdin=LIST)[1].startswith("needs a field: -f PATH")
     assert "argument -f: values have no key (see --pairs)" in bad(64, "cut", "-f", "key", "--values", stdin=LIST)[1]
     assert "looks like pairs" in bad(64, "cut", "-f", "value", stdin=PAIR_STREAM)[1]
+
+
+@pytest.mark.parametrize(
+    "path, key",
+    [
+        ("value.\u00b2", "\u00b2".encode()),
+        (".x\u00b2", "x\u00b2".encode()),
+        ('value["\udce9"]', b"\xe9"),
+        ("value['\udce9']", b"\xe9"),
+        (r"value['\udce9']", b"\xe9"),
+        ("value['\\\\\udce9']", b"\\\xe9"),
+        ("['caf\udce9\u00e9']", b"caf\xe9\xc3\xa9"),
+    ],
+)
+def test_names_that_are_no_numbers_and_bytes_that_are_no_text(path, key):
+    record = b"\x0a\0\0\0\1\x07" + len(key).to_bytes(4, "big") + key + ONE
+    assert good("cut", "-f", path, "--values", stdin=record) == ONE
+    for command in ("sort", "top"):
+        assert good(command, "--by", path, "--values", stdin=record) == record
+    assert " in the record" in bad(65, "cut", "-f", path, "--values", stdin=LIST)[1]

@@ -10,8 +10,8 @@ import typedbytes
 from typedbytes.cli._failure import USAGE, Failure
 
 STEP = (
-    r"""(?:\[(?:0|-?[1-9]\d{0,8}|'(?:[^'\\]|\\[\\'"nrtxuU])*'|"(?:[^"\\]|\\[\\'"nrtxuU])*")\]"""
-    r"""|\.(?:0|[1-9]\d{0,8}|[^\W\d]\w*))"""
+    r"""(?:\[(?:0|-?[1-9][0-9]{0,8}|'(?:[^'\\]|\\[\\'"nrtxuU])*'|"(?:[^"\\]|\\[\\'"nrtxuU])*")\]"""
+    r"""|\.(?:0|[1-9][0-9]{0,8}|[^\W\d]\w*))"""
 )
 
 
@@ -49,4 +49,7 @@ def _parsed(path, option):
 
 def _step(step):
     """Return the index or the key that a step of a path gives."""
-    return literal_eval(step)[0] if step[0] == "[" else int(step[1:]) if step[1:].isdigit() else step[1:]
+    if step[0] == "[":
+        # A byte of an argument that is not UTF-8 is a surrogate, which Python's source text has as an escape only.
+        return literal_eval(step.encode("utf-8", "backslashreplace").decode())[0]
+    return int(step[1:]) if step[1] in "0123456789" else step[1:]
