@@ -241,6 +241,14 @@ def test_options_that_do_not_fit(command, arguments, message):
     assert bad(64, command, *arguments)[1].startswith(message)
 
 
+@pytest.mark.parametrize("form", [["--pairs"], ["--csv"], ["--tsv"], ["--csv", "--pairs"], ["--pairs", "--infer"]])
+def test_a_separator_that_is_in_no_text(form):
+    """Lines are UTF-8: a byte that is not would separate nothing. What is written may have it."""
+    message = bad(64, "from-text", *form, "--separator", "\udce9", stdin=b"1\t2\n")[1]
+    assert message == r"argument --separator: expected text in UTF-8, as the lines are, not '\udce9'"
+    assert good("to-text", "--pairs", "--separator", "\udce9", stdin=TEXT + ONE) == b"hi\xe91\n"
+
+
 def test_header_of_a_sequencefile(tmp_path):
     path = str(tmp_path / "a.seq")
     good("loadtb", path, stdin=ONE + TWO)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _PIECE_NBYTES = 1 << 18  # of text
-_NEVER = b"\xff"  # in UTF-8
 _EMPTY_VALUES = b"\x08\0\0\0\0", b"\x09\xff"  # VECTOR and LIST
 
 
@@ -45,6 +44,14 @@ class Layout:
         if self.header and (self.pairs or not self.is_rows):
             raise Failure(USAGE, "argument --header: needs --csv or --tsv, and no --pairs")
 
+    def refuse_separator_of_no_text(self):
+        """Raise Failure if no line can have the separator, since lines are UTF-8."""
+        try:
+            self.separator.encode()
+        except UnicodeEncodeError:
+            message = f"argument --separator: expected text in UTF-8, as the lines are, not {self.separator!r}"
+            raise Failure(USAGE, message) from None
+
 
 # Text to records
 
@@ -54,11 +61,8 @@ def records_of(source, shown, layout, max_bytes, lines=None):
 
     shown: the input in messages. lines: gets the number of the last line of each record.
     """
-    separator = layout.separator.encode(errors="surrogateescape")
-    if separator != layout.separator.encode(errors="replace"):
-        separator = _NEVER
     options = {"pairs": layout.pairs, "rows": layout.is_rows, "header": layout.header, "max_bytes": max_bytes}
-    text = _report.TextRecords(separator, **options)
+    text = _report.TextRecords(layout.separator.encode(), **options)
     with io.BufferedReader(source, _PIECE_NBYTES) as file:
         piece = None
         while piece != b"":

@@ -50,6 +50,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
 
     output.refuse_terminal()
     layout = Layout(settings.pairs, settings.delimiter, settings.header, settings.separator)
+    layout.refuse_separator_of_no_text()
     inputs = Inputs(settings)
     records = _typed_records(inputs, layout, settings) if settings.infer else _text_records(inputs, layout)
     with closing(records):  # a failure to write them ends the reading too, and removes its copies
