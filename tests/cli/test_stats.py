@@ -75,3 +75,21 @@ def test_statistics_of_values_and_pairs_together(file):
     both = file(STREAM), file(sequence_file(), "a.seq")
     assert "some inputs hold pairs and some values" in bad(64, "stats", *both)[1]
     assert rows(good("stats", "--pairs", *both))[0]["records"] == 102
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [2**62, tb.Long(1), tb.Long(2), -(2**62)],
+        [2**63 - 1] * 5 + [-(2**63)] * 5,
+        [-(2**63)] * 3,
+        [2**63 - 1] * 3,
+        [2**53, tb.Long(1), tb.Long(1), tb.Long(1)],
+        [-(2**40), tb.Long(-1), tb.Long(1)],
+    ],
+)
+def test_the_mean_of_integers_is_that_of_their_exact_sum(numbers):
+    data = tb.Encoder().encode_all(numbers)
+    (row,) = [row for row in rows(good("stats", stdin=data)) if row["section"] == "types"]
+    (added,) = rows(good("aggregate", "--values", stdin=data))
+    assert row["mean"] == added["mean"] == sum(numbers) / len(numbers)

@@ -5,7 +5,7 @@
 # value is visited in pieces as they come, so that none is held.
 
 from libc.math cimport isnan
-from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int64_t, uint32_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 from cpython.buffer cimport PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals
@@ -36,7 +36,9 @@ cdef struct TypeStatistics:
     int64_t most
     double smallest           # the smallest floating-point number, except NaN
     double largest
-    double total              # the sum of the values of which least and most, or smallest and largest, are the extremes
+    double real_total         # the sum of those numbers
+    uint64_t total_low        # the sum of the values of which least and most are the extremes, in 128 bits
+    int64_t total_high
 
 
 cdef inline void start_records(Decoding* d, Skipping* s, const Py_buffer* view) noexcept:
@@ -284,14 +286,15 @@ cdef void add_value(TypeStatistics* s, const unsigned char* p, Py_ssize_t nbytes
             s.smallest = point
         if s.least == 1 or point > s.largest:
             s.largest = point
-        s.total += point
+        s.real_total += point
         return
     number = measure(p, nbytes)
     if s.n == 1 or number < s.least:
         s.least = number
     if s.n == 1 or number > s.most:
         s.most = number
-    s.total += number
+    s.total_low += <uint64_t>number
+    s.total_high += (s.total_low < <uint64_t>number) - (number < 0)
 
 
 cdef int64_t measure(const unsigned char* p, Py_ssize_t nbytes) noexcept:
@@ -313,9 +316,10 @@ cdef dict as_dict(const TypeStatistics* s, int code):
     found = {"count": s.n, "bytes": s.nbytes}
     if code == FLOAT or code == DOUBLE:
         if s.least:
-            found.update(least=s.smallest, most=s.largest, mean=s.total / s.least)
+            found.update(least=s.smallest, most=s.largest, mean=s.real_total / s.least)
         return found
-    found.update(least=s.least, most=s.most, mean=s.total / s.n)
+    total = <object>s.total_high * (<object>1 << 64) + s.total_low    # an int's quotient has no error of its own
+    found.update(least=s.least, most=s.most, mean=total / <object>s.n)
     return found
 
 
