@@ -4,6 +4,7 @@ import datetime as dt
 import decimal
 import importlib
 import json
+import struct
 import sys
 import uuid
 
@@ -289,6 +290,22 @@ def plain(value):
             items.pop()
         return tuple(items)
     return [plain(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("values", [[{b"caf\xe9": 1}], [{b"\xe9": 1, b"x": "a"}, {b"y": [2.5], b"\xe9": 3}]])
+def test_a_key_that_is_not_utf8_is_not_a_field(values, import_printed):
+    """No class has one: its text cannot be written."""
+    stream = b""
+    for value in values:
+        pairs = (b"\x07" + struct.pack(">i", len(key)) + key + tb.dumps(item) for key, item in value.items())
+        stream += b"\x08\0\0\0\2" + tb.dumps(1) + b"\x0a" + struct.pack(">i", len(value)) + b"".join(pairs)
+    module = import_printed(good("schema", "--values", "--python", stdin=stream))
+    kind = f"{module.__name__}:Record"
+    good("validate", "--values", "--type", kind, "--unicode-errors", "surrogateescape", stdin=stream)
+    how = {"unicode_errors": "surrogateescape"}
+    found = [tuple(each) for each in tb.Decoder(type=module.Record, **how).decode_all(stream)]
+    assert found == tb.Decoder(**how).decode_all(stream)
+    assert b"Map<String, " in good("schema", "--values", "--java", stdin=stream)
 
 
 def test_pairs_have_two_classes(import_printed):

@@ -1,7 +1,9 @@
 """The command schema."""
 
+import pytest
+
 import typedbytes as tb
-from support.commands import PAIR_STREAM, good, rows
+from support.commands import ONE, PAIR_STREAM, good, rows
 
 
 def test_schema():
@@ -33,3 +35,13 @@ def test_schema_of_many_names_is_bounded():
     stream = tb.dumps({f"{i}": i for i in range(1000)}) + tb.dumps(tuple(range(1000)))
     found = rows(good("schema", stdin=stream))
     assert len(found) < 140 and sum(row["count"] for row in found) == 2002
+
+
+@pytest.mark.parametrize("key", [b"\xe9", b"caf\xe9'", b"\\xe9", "caf\u00e9".encode(), b'"\n\xff'])
+def test_paths_are_those_that_cut_takes(key):
+    """Also of keys that are not UTF-8, each with a path of its own."""
+    record = b"\x0a\0\0\0\1\x07" + len(key).to_bytes(4, "big") + key + ONE
+    path = rows(good("schema", stdin=record))[1]["place"]
+    assert path == f"value[{key.decode('utf-8', 'surrogateescape')!r}]"
+    assert good("cut", "-f", path, "--values", stdin=record) == ONE
+    assert good("sort", "--by", path, "--values", stdin=record) == record

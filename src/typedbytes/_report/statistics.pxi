@@ -508,7 +508,7 @@ cdef int add_paths(list found, str path, Node node) except -1:
 
 cdef str suffix(name):
     if type(name) is bytes:
-        return f"[{name.decode('utf-8', 'backslashreplace')!r}]"
+        return f"[{name.decode('utf-8', 'surrogateescape')!r}]"
     if name == ITEMS:
         return "[]"
     if name == KEYS:

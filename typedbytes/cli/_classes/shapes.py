@@ -72,8 +72,8 @@ class Shape:
 
     @property
     def is_record(self) -> bool:
-        """Whether its MAPs have names of fields."""
-        return self.has_names and 0 < len(self.fields) <= MAX_FIELDS
+        """Whether its MAPs have names of fields, which are text."""
+        return self.has_names and 0 < len(self.fields) <= MAX_FIELDS and all(map(_is_text, self.fields))
 
     def has_pickles_inside(self) -> bool:
         """Return whether a value, or one inside it, is pickled and not None."""
@@ -144,6 +144,15 @@ def find_shapes(inputs: Inputs) -> list[Shape]:
                     raise
                 start = reader.offset
     return shapes or [Shape() for _ in range(1 + inputs.pairs)]
+
+
+def _is_text(name):
+    """Return whether a name was UTF-8: no class can have a field for another."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _kind_of(value):
