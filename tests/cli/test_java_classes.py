@@ -49,10 +49,10 @@ def jar(tmp_path_factory):
     return next(folder.glob("*.jar"))
 
 
-def round_trip(folder, jar, kind, data):
+def round_trip(folder, jar, kind, data, *options):
     """Return the source that schema prints for data, and the bytes that Java writes of what it has read with it."""
     (folder / "in.tb").write_bytes(data)
-    (folder / "Records.java").write_bytes(good("schema", kind, "--java", stdin=data))
+    (folder / "Records.java").write_bytes(good("schema", kind, *options, "--java", stdin=data))
     (folder / "Main.java").write_text(MAIN.replace("READ", READS[kind]))
     sources = [folder / "Records.java", folder / "Main.java"]
     command = [jars.find_tool("javac"), "-Xlint:all", "-Werror", "-cp", jar, "-d", folder, *sources]
@@ -83,6 +83,15 @@ def test_values(tmp_path, jar):
     source, written = round_trip(tmp_path, jar, "--values", data)
     assert tb.Decoder(exact=True).decode_all(written) == tb.Decoder(exact=True).decode_all(data)
     assert '@Field(name = "user-id") int userId' in source and "pickles" not in source
+
+
+def test_shorts_of_hive(tmp_path, jar):
+    """They are written as INTs, which every reader has."""
+    lines = b'{"a": {"short": 5}, "b": null, "Short": 1}\n{"a": {"short": -6}, "b": {"short": 7}, "Short": 2}\n'
+    stream = good("from-json", "--dialect", "hive", stdin=lines)
+    source, written = round_trip(tmp_path, jar, "--values", stream, "--dialect", "hive")
+    assert tb.Decoder().decode_all(written) == tb.Decoder(dialect="hive").decode_all(stream)
+    assert "short a" in source
 
 
 def test_pairs_and_fields_that_are_missing(tmp_path, jar):

@@ -308,6 +308,24 @@ def test_a_key_that_is_not_utf8_is_not_a_field(values, import_printed):
     assert b"Map<String, " in good("schema", "--values", "--java", stdin=stream)
 
 
+def test_shorts_are_integers(import_printed):
+    lines = (
+        b'{"a": {"short": 5}, "b": null, "c": {"short": 1}, "d": {"short": 1}}\n'
+        b'{"a": {"short": -6}, "b": {"short": 7}, "c": 70000, "d": {"byte": 1}}\n'
+    )
+    stream = good("from-json", "--dialect", "hive", stdin=lines)
+    printed = good("schema", "--dialect", "hive", "--values", "--python", stdin=stream)
+    assert "    a: int\n    c: int\n    d: int\n    b: Optional[int] = None\n" in printed.decode()
+    record = import_printed(printed).Record
+    found = tb.Decoder(dialect="hive", type=record).decode_all(stream)
+    assert found == [record(5, 1, 1), record(-6, 70000, 1, 7)]
+    java = good("schema", "--dialect", "hive", "--values", "--java", stdin=stream).decode()
+    kinds = ("short a", "Optional<Short> b", "int c", "short d")
+    assert [line.strip(" ,") for line in java.splitlines() if line.endswith((",", "{ }"))] == [
+        *kinds[:3], f"{kinds[3]}) {{ }}",
+    ]  # fmt: skip
+
+
 def test_pairs_have_two_classes(import_printed):
     stream = tb.Encoder().encode_pairs([("a", {"n": 1}), ("b", {"n": 2, "at": dt.date(2026, 5, 1)})])
     printed = good("schema", "--pairs", "--python", stdin=stream)

@@ -28,13 +28,14 @@ KINDS = {
     "uuid.UUID": "java.util.UUID",
 }
 BOXES = {
-    "boolean": "Boolean", "byte": "Byte", "int": "Integer", "long": "Long", "float": "Float", "double": "Double",
+    "boolean": "Boolean", "byte": "Byte", "short": "Short", "int": "Integer", "long": "Long", "float": "Float",
+    "double": "Double",
 }  # fmt: skip
 KEYWORDS = """abstract assert boolean break byte case catch char class const continue default do double else enum
 extends false final finally float for goto if implements import instanceof int interface long native new null package
 private protected public return short static strictfp super switch synchronized this throw throws transient true try
 void volatile while _ clone finalize getClass hashCode notify notifyAll toString wait"""
-USED = "AsVector Boolean Byte Double Field Float Integer List Long Map Object Optional Override Record Set String"
+USED = "AsVector Boolean Byte Double Field Float Integer List Long Map Object Optional Override Record Set Short String"
 NAMELESS = "// The field whose name is empty is left out: no annotation can name it."
 PICKLES = (
     "Some values are pickles of Python, which Java cannot read. Give them a type in Python,",
@@ -111,7 +112,7 @@ class _Classes:
             return self._import("java.math.BigInteger")
         if "long" in counts:
             return "long"
-        return "int" if "int" in counts else "byte"
+        return "int" if "int" in counts else "short" if "short" in counts else "byte"
 
     def _type_of_part(self, shape, part, name):
         return self.type_of(shape.parts[part], name) if part in shape.parts else "Object"

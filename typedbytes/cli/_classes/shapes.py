@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_FIELDS = 64  # more different names in MAPs are keys, not fields
 MAX_DEPTH = 50  # of classes within one another
+SHORT = 11
 PICKLE = 100
 INT_BITS = 32
 
@@ -36,7 +37,7 @@ KINDS = {
     typedbytes.Float: "float32",
 }
 
-GENERAL = {"byte": "int", "long": "int", "wide": "int", "float32": "float"}
+GENERAL = {"byte": "int", "long": "int", "short": "int", "wide": "int", "float32": "float"}
 #: What is pickled without a type, by the names of Python's types.
 PICKLED = {"datetime.date", "datetime.datetime", "datetime.time", "datetime.timedelta", "decimal.Decimal", "uuid.UUID"}
 
@@ -158,6 +159,8 @@ def _is_text(name):
 def _kind_of(value):
     """Return the kind of a value, "any" for what no class has a field for."""
     kind = type(value)
+    if kind is typedbytes.Ext and value.code == SHORT:  # no other dialect has values of this code
+        return "short"
     if kind is int:
         return "int" if -1 << INT_BITS - 1 <= value < 1 << INT_BITS - 1 else "long"
     return KINDS.get(kind, "any")
