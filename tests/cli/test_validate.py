@@ -65,6 +65,34 @@ def test_faults_of_lines_of_json(tmp_path):
     assert bytes.fromhex(fault["window"]) == stream and fault["window offset"] == 0
 
 
+@pytest.mark.parametrize("nbefore", [1, 2, 50_000])
+@pytest.mark.parametrize("options", [[], ["--pairs"]], ids=["values", "pairs"])
+def test_a_line_that_is_not_json(nbefore, options, tmp_path, file):
+    """The records before it are counted, checked and kept, as those before damage in a stream."""
+    path, out = file(b"[1, 2]\n" * nbefore + b"{bad\n[4, 5]\n", "a.json"), tmp_path / "out.tb"
+    intact = good("from-json", *options, stdin=b"[1, 2]\n" * nbefore)
+    for repair in ([], ["--repair", str(out)]):
+        stdout, message = bad(65, "validate", *(options or ["--values"]), *repair, path)
+        (row,) = rows(stdout)
+        assert message == row["message"] and message.startswith(f"{path}: line {nbefore + 1}: ")
+        assert (row["ok"], row["records"], row["bytes"]) == (False, nbefore, len(intact))
+        assert row["unit"] == ("pairs" if options else "values")
+        assert "lost bytes" not in row  # of typed bytes that were not made
+    assert out.read_bytes() == intact
+
+
+def test_a_line_that_is_not_json_after_a_fault(tmp_path):
+    out = str(tmp_path / "out.tb")
+    data = good("to-json", stdin=ONE + BAD_TEXT + TWO) + b"}\n1\n"
+    stdout, message = bad(65, "validate", "--values", "--repair", out, "-", stdin=data)
+    (row,) = rows(stdout)
+    assert (row["ok"], row["records"], row["bad"]) == (False, 2, 1)
+    assert message.startswith("standard input: STRING is not UTF-8") and "line 4: " in row["message"]
+    assert good("cat", out) == ONE + TWO
+    table = run("validate", "--values", "--table", stdin=data).stdout.decode()
+    assert "line 4: " in table and "offset 5, record 1: STRING is not UTF-8" in table
+
+
 def test_faults_in_a_long_stream(file):
     rng = random.Random(5)
     stream, expected = bytearray(), []

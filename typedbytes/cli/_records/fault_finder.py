@@ -12,6 +12,7 @@ from itertools import chain
 
 import typedbytes
 from typedbytes._report import WholeRecords
+from typedbytes.cli._failure import BAD_DATA, Failure
 from typedbytes.cli._records.decoding import is_refused_value, name_option
 from typedbytes.cli._records.encoded import nparts, split
 
@@ -63,7 +64,7 @@ class FaultFinder:
 
     `faults` are the first few (DecodeError, bytes around it, offset of the first of these bytes), `nfaults` is the
     number of all faults, and `nintact` that of intact records. decoding: options of a Decoder. keep: a function that is
-    called with the bytes of intact records.
+    called with the bytes of intact records. `failure` is what ended an input that is not typed bytes, or None.
     """
 
     def __init__(self, source, nfaults, max_bytes, decoding, keep=None):
@@ -72,6 +73,7 @@ class FaultFinder:
         self._is_damaged = False
         self.faults = []
         self.nfaults = 0
+        self.failure = None
         self.nintact = self.nrecords = self.nbytes = self.nkept = 0
         self._keep = keep
         self._dialect = decoding["dialect"]
@@ -92,6 +94,11 @@ class FaultFinder:
         except typedbytes.DecodeError as error:
             records.flush()
             self._add_fault(self._with_path(error))
+        except Failure as failure:
+            if failure.status != BAD_DATA:
+                raise
+            records.flush()
+            self.failure = failure
         else:
             records.flush()
         self._name_options()

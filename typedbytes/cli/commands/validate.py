@@ -136,7 +136,7 @@ def _validated(name, inputs, settings, types, rows):
                 with formats.reader_of(recent, "typedbytes", opening, True) as reader:
                     finder.run(reader)
         row = _row(name, not finder.nfaults, finder.nintact, unit(reader), finder.nbytes)
-        if keep:
+        if keep and not finder.failure:  # how many typed bytes would have been made of the rest is not known
             row["lost bytes"] = recent.drain() - finder.nkept
     rows.append(row)
     return _reported(name, row, finder, settings)
@@ -174,8 +174,10 @@ def _row(name, is_intact, nrecords, what, nbytes, **more):
 
 def _reported(name, row, finder, settings):
     """Add the faults to the row of a report, write the first to stderr, and return the exit code."""
+    if finder.failure:
+        row.update(ok=False, message=str(finder.failure))
     if not finder.nfaults:
-        return OK
+        return finder.failure.report() if finder.failure else OK
     row["bad"] = finder.nfaults
     row["faults"] = [_fault(*each) for each in finder.faults[: settings.nfaults]]
     return Failure(BAD_DATA, f"{display_name(name)}: {finder.faults[0][0]}").report()
