@@ -152,3 +152,18 @@ def test_a_large_text_in_another_encoding_is_accepted(file):
     data = b"\7" + struct.pack(">i", 300_000) + "größer".encode("latin-1") * 50_000 + tb.dumps(1)
     assert "invalid start byte at its byte 2" in bad(65, "validate", "--values", file(data))[1]
     assert rows(good("validate", "--values", "--unicode-errors", "surrogateescape", file(data)))[0]["ok"]
+
+
+@pytest.mark.parametrize("options", [["-n", "1"], ["-n", "2", "--smallest"], ["-n", "0"]], ids=" ".join)
+def test_top_keeps_few_large_records(options, tmp_path):
+    """Each is larger than all before it, or smaller: none is known not to be wanted."""
+    path, order = tmp_path / "large.tb", -1 if "--smallest" in options else 1
+    with open(path, "wb") as file:
+        for number in range(80):
+            file.write(b"\x08\0\0\0\2" + tb.dumps(order * number) + b"\0" + struct.pack(">i", 5_000_000))
+            file.seek(5_000_000, 1)
+        file.truncate()
+    done = run("top", "--values", "--by", "[0]", *options, path, preexec_fn=limit_memory)
+    assert (done.returncode, done.stderr) == (0, b"")
+    numbers = [value[0] for value in tb.Reader(done.stdout)]
+    assert numbers == [order * number for number in range(79, 79 - int(options[1]), -1)]

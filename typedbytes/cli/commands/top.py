@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
 
 SPARE_NRECORDS = 1 << 12  # records beyond N that are kept before all are sorted
+SPARE_NBYTES = 1 << 20  # bytes of such records, or as many as the N records have if those are more
 
 
 class Settings(RecordSettings):
@@ -67,15 +68,25 @@ def _keep(kept, reader, keyed, settings):
     """Add the records of a reader that are among the first N of all so far, and leave those in their order."""
     nrecords, is_largest = settings.nrecords, not settings.smallest
     bound = kept[-1][0] if 0 < nrecords == len(kept) else None
+    nspare, nkept = 0, _nbytes_of(kept)  # bytes
     for key, rest in keyed:
         if bound is None or (key > bound if is_largest else key < bound):
             kept.append((key, reader, rest))
-            if len(kept) >= nrecords + SPARE_NRECORDS:
-                _cut(kept, nrecords, is_largest)
-                bound = kept[-1][0] if kept else None
+            nspare += len(key) + len(rest)
+            if len(kept) >= nrecords + SPARE_NRECORDS or nspare > max(nkept, SPARE_NBYTES):
+                nkept += nspare - _cut(kept, nrecords, is_largest)
+                bound = kept[-1][0] if 0 < nrecords == len(kept) else None
+                nspare = 0
     _cut(kept, nrecords, is_largest)
 
 
 def _cut(kept, nrecords, is_largest):
+    """Leave the first N records in their order; return the number of bytes that the others had."""
     kept.sort(key=itemgetter(0), reverse=is_largest)  # equals stay in their order
+    nbytes = _nbytes_of(kept[nrecords:])
     del kept[nrecords:]
+    return nbytes
+
+
+def _nbytes_of(records):
+    return sum(len(key) + len(rest) for key, _, rest in records)
