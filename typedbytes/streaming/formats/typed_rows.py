@@ -1,15 +1,14 @@
 """Rows of keys and values whose type is declared: what such a type makes of them, as in typed bytes.
 
 Here: a key or a value as what is written of it. Not here: its columns. Invariant: what does not fit its type is the
-error of the encoder; JSON and CSV have what typed bytes have, and Parquet keeps the dates, Decimals and UUIDs for which
-Arrow has types.
+error of the encoder; dates, times, Decimals and UUIDs are what they are in rows without a type.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 
-from typedbytes import Decoder, Encoder, dumps
+from typedbytes import Decoder, Encoder
 from typedbytes._records import native_of
 
 TYPE_CHECKING = False
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["writing_of"]
 
-_NONE = Decoder(exact=True).decode(dumps(None))  # as a value by itself, which is not to be read
-
 
 def writing_of(options: Mapping[str, Any], kind: Any, form: str) -> Callable[[Any], Any]:
     """Return a function that gives, for a row, what is written of a key or a value of a type; form: of the output.
@@ -30,25 +27,18 @@ def writing_of(options: Mapping[str, Any], kind: Any, form: str) -> Callable[[An
     """
     encode = Encoder(**options, type=kind).encode
     own = {name: options[name] for name in ("dialect", "max_depth", "unicode_errors") if name in options}
-    decode = Decoder(**own, exact=form != "parquet").decode
+    decode = Decoder(**own).decode
 
     def written(item):
-        plain = decode(encode(item))
-        if form == "parquet":
-            return _for_arrow(item, plain)
-        record = _Record.of(item)
+        found, record = _written(item, decode(encode(item)), form), _Record.of(item)
         if record is None:
-            return _without_none(plain)
-        columns = {name: _without_none(part) for name, part in record.by_name(plain).items()}
+            return found
+        columns = record.by_name(found)
         if form == "csv":  # its columns are those of the first row, which may have left out some
             columns.update({name: None for name in record.fields if name not in columns})
         return columns
 
     return written
-
-
-def _without_none(part):
-    return None if part == _NONE else part
 
 
 class _Record:
@@ -85,21 +75,24 @@ class _Record:
         return plain if isinstance(plain, dict) else dict(zip(self._names, plain))
 
 
-def _for_arrow(item, plain):
-    """Return what is written of an item, with those of its parts for which Arrow has types as they are."""
+def _written(item, plain, form):
+    """Return what is written of an item: what its typed bytes decode to, but for the parts that rows have as they are.
+
+    A record inside becomes a struct of Parquet.
+    """
     if isinstance(item, (dt.date, dt.time, dt.timedelta)) or type(item).__name__ in ("Decimal", "UUID"):
         return item
     record = _Record.of(item)
     if record is not None:
         given = {name: getattr(item, attribute, None) for name, attribute in record.fields.items()}
-        return {
-            name: _for_arrow(given[name], part) if name in given else part
+        parts = {
+            name: _written(given[name], part, form) if name in given else part
             for name, part in record.by_name(plain).items()
         }
+        return parts if form == "parquet" or isinstance(plain, dict) else tuple(parts.values())
     if isinstance(item, dict) and isinstance(plain, dict):
-        return {name: _for_arrow(*parts) for name, *parts in zip(plain, item.values(), plain.values())}
-    if isinstance(item, (list, tuple)) and isinstance(plain, (list, tuple)):
-        return type(plain)(map(_for_arrow, item, plain))
-    if isinstance(item, (set, frozenset)) and isinstance(plain, (list, tuple)):
-        return [*map(_for_arrow, item, plain)]
+        return {name: _written(*parts, form) for name, *parts in zip(plain, item.values(), plain.values())}
+    if isinstance(item, (list, tuple, set, frozenset)) and isinstance(plain, (list, tuple)):
+        kind = type(plain) if isinstance(item, (list, tuple)) else list
+        return kind(_written(*parts, form) for parts in zip(item, plain))
     return plain
