@@ -91,8 +91,8 @@ def _written(item, plain, form):
         }
         return parts if form == "parquet" or isinstance(plain, dict) else tuple(parts.values())
     if isinstance(item, dict) and isinstance(plain, dict):
-        return {name: _written(*parts, form) for name, *parts in zip(plain, item.values(), plain.values())}
+        return {name: _written(value, part, form) for (name, part), value in zip(plain.items(), item.values())}
     if isinstance(item, (list, tuple, set, frozenset)) and isinstance(plain, (list, tuple)):
         kind = type(plain) if isinstance(item, (list, tuple)) else list
-        return kind(_written(*parts, form) for parts in zip(item, plain))
+        return kind(_written(value, part, form) for value, part in zip(item, plain))
     return plain
