@@ -8,7 +8,7 @@ import pytest
 
 from support.local_jobs import WORD_COUNT, pairs_of, write_script, write_words
 from support.streaming_support import environment, run_module
-from typedbytes import local
+from typedbytes import local, sequencefile
 from typedbytes.streaming import Step, counter, lib, testing
 
 
@@ -175,7 +175,7 @@ def test_what_is_written_to_descriptor_1_is_no_part_of_the_result(tmp_path):
 
 
 def test_standard_error_that_is_closed_takes_nothing(tmp_path):
-    script = write_script(tmp_path, CHILDREN)
+    script = write_script(tmp_path, CHILDREN.replace("    yield", '    os.write(2, b"more")\n    yield', 1))
     (tmp_path / "in.txt").write_text("a\n")
     line = f'exec "{sys.executable}" -m typedbytes run --inline -q "{script}" "{tmp_path}/in.txt" 2>&-'
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=environment())
@@ -250,6 +250,34 @@ def test_functions_of_this_process_are_its_own_again(tmp_path):
     ):
         local.run(mapper, inputs=[(0, "a")], output=tmp_path / "out", inline=True, quiet=True)
     assert (os._exit, os.execv, os.execve) == before
+
+
+def test_functions_that_a_tool_has_replaced_are_put_back(tmp_path, monkeypatch):
+    exit_of_system = sys.modules[os.name]._exit
+
+    def exit_of_tool(status):
+        exit_of_system(status)
+
+    monkeypatch.setattr(os, "_exit", exit_of_tool)
+    local.run(lambda key, line: [(line, 1)], inputs=[(0, "a")], output=tmp_path / "out", inline=True, quiet=True)
+    assert (os._exit, sys.modules[os.name]._exit) == (exit_of_tool, exit_of_system)
+
+
+def test_a_process_that_a_task_has_forked_takes_no_records(tmp_path, monkeypatch):
+    monkeypatch.setattr("typedbytes.local.inline.SPOOLED_NBYTES", 16)  # of a file, both have one offset
+    forked = []
+
+    def mapper(key, line):
+        if not forked:
+            forked.append(os.fork())
+            if forked[0]:
+                os.waitpid(forked[0], 0)
+        yield line, 1
+
+    records = [(number, f"{number:0100}") for number in range(5000)]
+    result = local.run(mapper, inputs=records, output=tmp_path / "out", inline=True, quiet=True)
+    assert result.records_in == len(records)
+    assert len(list(sequencefile.read(tmp_path / "out"))) == len(records)
 
 
 class Odd(Exception):

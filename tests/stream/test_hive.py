@@ -200,7 +200,7 @@ def test_comments_and_quoted_names_of_the_as_clause_are_left_out(types):
 
 @pytest.mark.parametrize(
     "types",
-    ["name STRING COMMENT who, n INT", "name STRING COMMENT 'who, n INT", "name STRING 'who'", "name COMMENT 'a'"],
+    ["name STRING COMMENT name, n INT", "name STRING COMMENT 'name, n INT", "name STRING 'who'", "name COMMENT 'a'"],
 )
 def test_what_is_no_comment_is_no_type(types):
     with pytest.raises(ValueError, match="of a column; known: tinyint"):

@@ -13,6 +13,7 @@ from importlib import import_module
 from os import environ, getcwd
 
 from typedbytes._base.atomic import remove_unfinished
+from typedbytes._base.descriptors import open_stderr
 from typedbytes._base.exit_codes import BROKEN_PIPE, INTERNAL, INTERRUPTED, IO_ERROR, OK, UNAVAILABLE, USAGE
 from typedbytes._base.secrets import remember_secrets
 from typedbytes.cli import _failure
@@ -58,6 +59,7 @@ exit codes:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code; with argv=None, as the console script, end the process."""
     if argv is None:
+        open_stderr()
         sys.unraisablehook = without_secrets_of(sys.unraisablehook)
     status = _status_of(argv)
     if argv is None and not {"pyarrow", "hdfs_native"}.isdisjoint(sys.modules):

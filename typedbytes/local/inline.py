@@ -194,6 +194,7 @@ class _Spool:
         self._file.close()
 
     def write(self, data):
+        self.check()
         return self._file.write(data)
 
     def rewind(self):
@@ -205,6 +206,7 @@ class _Spool:
 
     def readinto(self, buffer):
         """Read into a buffer and return the number of bytes, 0 at the end."""
+        self.check()
         data = self._file.read(len(memoryview(buffer).cast("B")))
         memoryview(buffer).cast("B")[: len(data)] = data
         self._has_ended = not data

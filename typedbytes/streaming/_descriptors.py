@@ -14,6 +14,8 @@ import os
 import sys
 from io import FileIO
 
+from typedbytes._base.descriptors import move_descriptor, open_stderr
+
 
 class _TaskDescriptor(FileIO):
     """A descriptor of the task's process; ``error`` is the OSError it failed with, or None."""
@@ -95,26 +97,12 @@ def _check_blocking(name, nbytes):
 
 def open_descriptors():
     """Return the task's InputDescriptor and OutputDescriptor, and replace descriptors 0 and 1."""
-    _open_stderr()
+    open_stderr()
     source = InputDescriptor(os.dup(0), "rb", closefd=False)  # stays open as long as the process, as descriptor 0 does
     sink = OutputDescriptor(os.dup(1), "wb")
     os.dup2(2, 1)
-    _move_descriptor(os.open(os.devnull, os.O_RDONLY), 0)
+    move_descriptor(os.open(os.devnull, os.O_RDONLY), 0)
     if sys.stdout is not None:
         sys.stdout.flush()  # only now: what was printed before belongs on standard error too
     sys.stdout = sys.stderr
     return source, sink
-
-
-def _open_stderr():
-    # Without this, dup(1) would become descriptor 2 and every message a part of the output.
-    try:
-        os.fstat(2)
-    except OSError:
-        _move_descriptor(os.open(os.devnull, os.O_WRONLY), 2)
-
-
-def _move_descriptor(fd, target):
-    if fd != target:
-        os.dup2(fd, target)
-        os.close(fd)

@@ -24,12 +24,7 @@ class ProcessExit:
         self._code = FAILED  # until the task is done
         self._was_read = False
         self._exit_at_once = os._exit
-        replacements: dict = {}
-        for module in (os, sys.modules[os.name]):  # a tool may have replaced a function of os, which is one of posix
-            replacements[module._exit] = self._exit_now
-            for function in (module.execv, module.execve):
-                replacements[function] = self._refused_before_the_end(function)
-        replace_in_modules(replacements)
+        replace_in_modules(exits_replaced_by(lambda function: self._exit_now, self._refused_before_the_end))
         atexit.register(self._check_at_exit)
 
     def take_over(self):
@@ -85,6 +80,16 @@ class TaskExit(SystemExit):
     def code(self):  # type: ignore[override]  # the interpreter's own read is distinguished
         """The exit code."""
         return self._process_exit.read_code(is_interpreter=sys._getframe().f_back is None)
+
+
+def exits_replaced_by(exit_instead, exec_instead):
+    """Return what two functions make of os._exit and of os.exec*, by the functions to replace."""
+    found = {}
+    for module in (os, sys.modules[os.name]):  # a tool may have replaced a function of os, which is one of posix
+        found[module._exit] = exit_instead(module._exit)
+        for function in (module.execv, module.execve):
+            found[function] = exec_instead(function)
+    return found
 
 
 def replace_in_modules(replacements):

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from contextlib import suppress
 
 from typedbytes._base.exit_codes import FAILED
-from typedbytes.streaming._process_exit import replace_in_modules
+from typedbytes.streaming._process_exit import exits_replaced_by, replace_in_modules
 from typedbytes.streaming.capture import write_error
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-__all__ = ["ExitGuard", "leave_forked"]
+__all__ = ["ExitGuard", "flush", "leave_forked"]
 
 
 class ExitGuard:
@@ -29,12 +30,7 @@ class ExitGuard:
         """Replace the functions, in all modules."""
         self._owner: int | None = os.getpid()
         self._thread = threading.get_ident()
-        self._exit = os._exit
-        replaced: dict[Any, Any] = {}
-        for module in (os, sys.modules[os.name]):  # a tool may have replaced a function of os, which is one of posix
-            replaced[module._exit] = self._exit_now
-            for function in (module.execv, module.execve):
-                replaced[function] = self._refused(function)
+        replaced = exits_replaced_by(self._only_when_done, self._refused)
         self._originals = {wrapper: function for function, wrapper in replaced.items()}
         replace_in_modules(replaced)
 
@@ -43,16 +39,19 @@ class ExitGuard:
         self._owner = None  # where something else than a module still holds them
         replace_in_modules(self._originals)
 
-    def _exit_now(self, status):
-        if os.getpid() != self._owner or status & 0xFF:  # the part of a status that a parent process sees
-            self._exit(status)
-        said = f"os._exit({status}) before the job was done"
-        if threading.get_ident() == self._thread:
-            raise SystemExit(said)
-        try:  # not as a message of the task, which may be left out
-            os.write(2, f"typedbytes: {said}: exit code {FAILED}\n".encode())
-        finally:
-            self._exit(FAILED)
+    def _only_when_done(self, function):
+        def exit_when_done(status):
+            if os.getpid() != self._owner or status & 0xFF:  # the part of a status that a parent process sees
+                function(status)
+            said = f"os._exit({status}) before the job was done"
+            if threading.get_ident() == self._thread:
+                raise SystemExit(said)
+            try:  # not as a message of the task, which may be left out
+                os.write(2, f"typedbytes: {said}: exit code {FAILED}\n".encode())
+            finally:
+                function(FAILED)
+
+        return exit_when_done
 
     def _refused(self, function):
         def exec_when_done(*arguments, **named):
@@ -68,9 +67,12 @@ def leave_forked(error: BaseException) -> NoReturn:
     code = error.code if isinstance(error, SystemExit) else FAILED
     if not isinstance(error, SystemExit):
         write_error(error)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (AttributeError, OSError, ValueError):
-            pass  # it is closed, or there is none
+    flush(sys.stdout, sys.stderr)
     os._exit(0 if code is None else code if isinstance(code, int) else FAILED)
+
+
+def flush(*streams: Any) -> None:
+    """Write what streams of Python hold, as far as they are there and open."""
+    for stream in streams:
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()

@@ -16,6 +16,7 @@ from typedbytes._base.locations import written_parts
 from typedbytes._base.secrets import without_secret_values
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, say_lines
 from typedbytes.jobs.errors import OptionError
+from typedbytes.streaming.exit_guard import flush
 
 TYPE_CHECKING = False
 
@@ -118,27 +119,19 @@ def stdout_as_stderr() -> Iterator[None]:
         yield
         return
     try:
-        if sys.__stderr__ is not None:
-            os.dup2(2, 1)
-        else:  # it was closed when the process started, and descriptor 2 may be the result by now
-            null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, 1)
-            os.close(null)
+        os.dup2(2, 1)
         yield
     finally:
-        _flush()
-        os.dup2(saved, 1)
-        os.close(saved)
+        try:
+            _flush()
+        finally:
+            os.dup2(saved, 1)
+            os.close(saved)
 
 
 def _flush():
     """Write what the streams of Python and of C hold for standard output."""
-    for stream in (sys.stdout, sys.__stdout__):
-        try:
-            if stream is not None:
-                stream.flush()
-        except (OSError, ValueError):
-            pass  # it is closed
+    flush(sys.stdout, sys.__stdout__)
     try:
         import ctypes
 
