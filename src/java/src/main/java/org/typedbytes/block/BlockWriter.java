@@ -50,7 +50,8 @@ public final class BlockWriter {
             flush();
             isPartlyWritten = false;
         } finally {
-            if (!isPartlyWritten) {    // an exception before the first byte was sent: the next message starts from nothing
+            // an exception before the first byte was sent: the next message starts from nothing
+            if (!isPartlyWritten) {
                 buffer.clear();
                 crc = null;
             }
