@@ -1,15 +1,21 @@
 """Rows of record classes that a return annotation names: what JSON, CSV and Parquet have."""
 
 import csv
+import dataclasses
 import datetime as dt
+import enum
+import io
 import json
+import pickle
+import typing
 from decimal import Decimal
 from uuid import UUID
 
 import pytest
 
 from support.local_jobs import run, write_script
-from typedbytes import local
+from typedbytes import EncodeError, Ext, local
+from typedbytes.streaming.formats.rows import CsvOutput, JsonOutput, row_of, rows_by
 
 JOB = """
 import dataclasses, datetime as dt, decimal, enum, typing, uuid
@@ -74,11 +80,12 @@ def test_json_and_csv_have_what_the_type_writes_and_dates_as_text(tmp_path):
     lines = (output_of(tmp_path, "json") / "part-00000").read_text().splitlines()
     assert [*map(json.loads, lines)] == [ROW, {**ROW, "url": "bc", "n": 2, "note": "x"}]
     with open(output_of(tmp_path, "csv") / "part-00000", newline="") as file:
-        row, _ = csv.DictReader(file)
-    assert row == {
+        rows = [*csv.DictReader(file)]
+    expected = {
         **{name: item if isinstance(item, str) else json.dumps(item) for name, item in ROW.items()},
         "note": "", "price": "1.50",
     }  # fmt: skip
+    assert rows == [expected, {**expected, "url": "bc", "n": "2", "note": "x"}]
 
 
 def test_parquet_has_the_types_of_arrow(tmp_path):
@@ -132,3 +139,92 @@ def test_a_type_of_values_alone_and_of_a_part_of_the_key(tmp_path):
     (tmp_path / "json").rename(tmp_path / "first")
     lines = (output_of(tmp_path, "json", job) / "part-00000").read_text().splitlines()
     assert json.loads(lines[0]) == {"x": 1.0, "day": "2026-05-01"}
+
+
+PLAIN = {
+    "day": AT.date(), "at": AT, "span": dt.timedelta(1), "price": Decimal("1.50"), "id": UUID(int=5), "s": "\u00fc",
+    "n": 2**40, "f": 1.5, "parts": [AT.date(), {"b": AT.date(), "a": dt.date(2026, 5, 2)}],
+}  # fmt: skip
+
+
+def of_type(value, kind, form="json", **options):
+    """Return a row of a value by its type."""
+    return rows_by({"value_type": kind, **options}, form)(None, value)
+
+
+@pytest.mark.parametrize("options", [{}, {"sort_keys": True}, {"pickle": "trust"}], ids=str)
+@pytest.mark.parametrize("kind", [typing.Any, dict, dict[str, typing.Any]], ids=str)
+def test_a_row_of_a_type_is_that_without_one(kind, options):
+    for form in ("json", "csv", "parquet"):
+        found, expected = of_type(PLAIN, kind, form, **options), row_of(None, PLAIN)
+        assert found == expected and [*found] == [*expected]
+    for output in (JsonOutput, CsvOutput):
+        typed, plain = (output(io.BytesIO(), {**options, **more}) for more in ({"value_type": kind}, {}))
+        assert typed.encode(None, PLAIN) == plain.encode(None, PLAIN)
+
+
+class Days(typing.TypedDict):
+    """Keys that are written in this order."""
+
+    first: dt.date
+    second: dt.date
+
+
+@pytest.mark.parametrize("options", [{}, {"sort_keys": True}], ids=str)
+def test_parts_have_their_own_keys(options):
+    """Whatever the order that they are written in."""
+    days = {"second": dt.date(2026, 5, 2), "first": dt.date(2026, 5, 1)}
+    for kind in (Days, dict[str, dt.date]):
+        assert of_type(days, kind, **options) == days
+        assert of_type({"x": [days]}, dict[str, list[kind]], **options) == {"x": [days]}
+        line = JsonOutput(io.BytesIO(), {"value_type": kind, **options}).encode(None, days)
+        assert json.loads(line) == {name: str(day) for name, day in days.items()}
+    assert [*of_type({"zz": 1, "b": 2}, dict[str, int], **options)] == ["zz", "b"]
+    numbers = {8, 9, 1, 2**20}
+    found = of_type({"x": numbers}, dict[str, set[int]], **options)["x"]
+    assert found == (sorted(numbers) if options else [*numbers])
+
+
+class Color(enum.Enum):
+    """Keys that are written as str."""
+
+    R = "r"
+
+
+def test_keys_that_become_another_or_one():
+    day, other = dt.date(2026, 5, 1), dt.date(2026, 5, 2)
+    assert of_type({Color.R: day, "x": other}, dict) == {"r": day, "x": other}
+    assert of_type({Color.R: 1, "r": 2, "x": 3}, dict) == {"r": 2, "x": 3}
+    assert of_type({"r": 2, Color.R: 1, "x": day}, dict) == {"r": 1, "x": day}
+
+
+class Other:
+    """Pickled as an object of a class."""
+
+    def __eq__(self, other):
+        return type(other) is Other
+
+    __hash__ = None
+
+
+def test_what_may_be_pickled_is_in_rows_as_without_a_type():
+    for form in ("json", "parquet"):
+        assert of_type({"x": Other()}, dict, form, pickle="trust") == {"x": Other()}
+    assert of_type({"x": Ext(200, b"7")}, dict) == {"x": Ext(200, b"7")}
+    given = {"x": Ext(100, pickle.dumps(7, 2)), "n": 1}
+    assert of_type(given, dict, pickle="raw") == given
+    outputs = [JsonOutput(io.BytesIO(), {"pickle": "raw", **more}) for more in ({}, {"value_type": dict})]
+    assert outputs[0].encode(None, given) == outputs[1].encode(None, given)
+    for output in outputs:
+        with pytest.raises(EncodeError):
+            output.encode(None, {"x": AT})
+
+
+def test_a_class_of_the_name_decimal_is_what_its_type_writes():
+    @dataclasses.dataclass
+    class Page:
+        price: float
+
+    Page.__name__ = "Decimal"
+    assert of_type(Page(1.5), Page) == {"price": 1.5}
+    assert of_type({"x": Page(1.5)}, dict[str, Page]) == {"x": {"price": 1.5}}

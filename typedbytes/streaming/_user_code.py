@@ -324,9 +324,9 @@ def encoder_of_keys():
     That type may be one of keys with a mark or a folder.
     """
     from typedbytes import Encoder
+    from typedbytes.streaming.formats.record_io import value_options
 
-    own = "buffer_size", "key_type", "value_type"
-    return Encoder(**{name: starting_options[name] for name in starting_options if name not in own}).encode
+    return Encoder(**value_options(starting_options)).encode
 
 
 def code_for_each_record(mapper):

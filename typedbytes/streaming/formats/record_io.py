@@ -10,7 +10,7 @@ from typedbytes._core import write_all
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 BUFFER_NBYTES = 128 * 1024  # what Hadoop buffers on its side of each pipe
@@ -107,6 +107,12 @@ class RecordOutput:
 def are_columns(given: Any) -> bool:
     """Return whether a job has returned columns, not pairs."""
     return isinstance(given, dict) or hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__")
+
+
+def value_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the options of PairReader or PairWriter that are for any value."""
+    own = "buffer_size", "key_type", "value_type"
+    return {name: value for name, value in options.items() if name not in own}
 
 
 def checked_pair(pair: Any) -> Any:

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 from typedbytes import Encoder
 from typedbytes._report import lines
-from typedbytes.streaming.formats.record_io import RecordOutput
+from typedbytes.streaming.formats.record_io import RecordOutput, value_options
 
 TYPE_CHECKING = False
 
@@ -89,18 +89,13 @@ def rows_by(options: Mapping[str, Any], form: str) -> Callable[[Any, Any], dict[
         return row_of
     from typedbytes.streaming.formats.typed_rows import writing_of
 
-    own = _encoder_options(options)
+    own = value_options(options)
     key_of, value_of = [_same if kind is None else writing_of(own, kind, form) for kind in kinds]
     return lambda key, value: row_of(key_of(key), value_of(value))
 
 
 def _same(item):
     return item
-
-
-def _encoder_options(options):
-    """Return those of the options of PairWriter that are for any value."""
-    return {name: options[name] for name in options if name not in ("buffer_size", "key_type", "value_type")}
 
 
 def check_columns(form: str, names: Collection[str]) -> None:
@@ -117,7 +112,7 @@ class _RowOutput(RecordOutput):
     def __init__(self, sink: Any, options: Mapping[str, Any]) -> None:
         super().__init__(sink)
         self._row_of = rows_by(options, self.form)
-        self._encode = Encoder(**_encoder_options(options)).encode
+        self._encode = Encoder(**value_options(options)).encode
 
     def encode(self, key: Any, value: Any) -> bytes:
         """Return the line of a pair."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typedbytes import Decoder, Encoder, PairReader, PairWriter, dumps
-from typedbytes.streaming.formats.record_io import BUFFER_NBYTES, ReaderInput, checked_pair
+from typedbytes.streaming.formats.record_io import BUFFER_NBYTES, ReaderInput, checked_pair, value_options
 
 TYPE_CHECKING = False
 
@@ -31,8 +31,7 @@ class UndecodedInput(TypedBytesInput):
     def __init__(self, source: Any, options: Mapping[str, Any]) -> None:
         structural = {name: options[name] for name in ("dialect", "max_bytes", "buffer_size") if name in options}
         super().__init__(source, {**structural, "raw": True, "max_depth": MAX_DEPTH})
-        own = "buffer_size", "key_type", "value_type"
-        shared = {name: value for name, value in options.items() if name not in own}
+        shared = value_options(options)
         self.decode_key: Callable[[Any], Any] = Decoder(**shared, type=options.get("key_type")).decode
         self.decode_value: Callable[[Any], Any] = Decoder(**shared, type=options.get("value_type")).decode
 

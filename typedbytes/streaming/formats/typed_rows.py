@@ -25,12 +25,14 @@ def writing_of(options: Mapping[str, Any], kind: Any, form: str) -> Callable[[An
 
     options: of Encoder. A record becomes a dict by the names of its fields.
     """
-    encode = Encoder(**options, type=kind).encode
-    own = {name: options[name] for name in ("dialect", "max_depth", "unicode_errors") if name in options}
+    # Parts are in the order of the object's: sort_keys is for the line that is made of a row, and for sets.
+    encode = Encoder(**{**options, "sort_keys": False, "type": kind}).encode
+    own = {name: options[name] for name in ("dialect", "max_depth", "pickle", "unicode_errors") if name in options}
     decode = Decoder(**own).decode
+    order = Encoder(**options).encode if options.get("sort_keys") else None
 
     def written(item):
-        found, record = _written(item, decode(encode(item)), form), _Record.of(item)
+        found, record = _row_value(item, decode(encode(item)), form, order), _Record.of(item)
         if record is None:
             return found
         columns = record.by_name(found)
@@ -75,24 +77,38 @@ class _Record:
         return plain if isinstance(plain, dict) else dict(zip(self._names, plain))
 
 
-def _written(item, plain, form):
-    """Return what is written of an item: what its typed bytes decode to, but for the parts that rows have as they are.
+#: Types whose objects are kept, by module and name: importing them costs time.
+_KEPT = {("decimal", "Decimal"), ("uuid", "UUID")}
+_NAMES = {str, int, float, bool, bytes}  # of a dict, that are not written as another
 
-    A record inside becomes a struct of Parquet.
+
+def _row_value(item, plain, form, order):
+    """Return what is written of an item: what its typed bytes decode to; dates, times, Decimals and UUIDs are kept.
+
+    A record inside becomes a struct of Parquet. order: of the elements of sets, None: as they are.
     """
-    if isinstance(item, (dt.date, dt.time, dt.timedelta)) or type(item).__name__ in ("Decimal", "UUID"):
+    if isinstance(item, (dt.date, dt.time, dt.timedelta)) or (type(item).__module__, type(item).__name__) in _KEPT:
         return item
     record = _Record.of(item)
     if record is not None:
         given = {name: getattr(item, attribute, None) for name, attribute in record.fields.items()}
-        parts = {
-            name: _written(given[name], part, form) if name in given else part
-            for name, part in record.by_name(plain).items()
-        }
+        parts = _by_name(given, record.by_name(plain), form, order)
         return parts if form == "parquet" or isinstance(plain, dict) else tuple(parts.values())
     if isinstance(item, dict) and isinstance(plain, dict):
-        return {name: _written(value, part, form) for (name, part), value in zip(plain.items(), item.values())}
-    if isinstance(item, (list, tuple, set, frozenset)) and isinstance(plain, (list, tuple)):
-        kind = type(plain) if isinstance(item, (list, tuple)) else list
-        return kind(_written(value, part, form) for value, part in zip(item, plain))
+        if {*map(type, item)} <= _NAMES and item.keys() >= plain.keys():  # in another order if it is a TypedDict
+            return _by_name(item, plain, form, order)
+        if len(item) == len(plain):
+            return _by_name(dict(zip(plain, item.values())), plain, form, order)
+    elif isinstance(item, (list, tuple, set, frozenset)) and type(plain) in (list, tuple) and len(item) == len(plain):
+        pairs = [*zip(item, plain)]
+        if isinstance(item, (list, tuple)):
+            return type(plain)(_row_value(value, part, form, order) for value, part in pairs)
+        if order is not None:
+            pairs.sort(key=lambda pair: order(pair[1]))
+        return [_row_value(value, part, form, order) for value, part in pairs]
     return plain
+
+
+def _by_name(given, plain, form, order):
+    """Return what is written of the parts of a dict or a record by name."""
+    return {name: _row_value(given[name], part, form, order) if name in given else part for name, part in plain.items()}
