@@ -45,7 +45,9 @@ def rows_of(values):
 def shape(value):
     if isinstance(value, dict):
         return {name: shape(item) for name, item in value.items() if item is not None}
-    return [*map(shape, value)] if isinstance(value, list) else type(value)
+    if isinstance(value, list):
+        return [*map(shape, value)]
+    return type(value), isinstance(value, dt.datetime) and value.tzinfo is None
 
 
 def given_back(values):
@@ -69,6 +71,8 @@ def test_two_values_are_given_back_or_refused(monkeypatch, group, first):
             if isinstance(first, dict) and first.keys() != second.keys():
                 assert group == 2  # the fields of a struct are those of the first rows
                 found = [{name: item for name, item in value.items() if item is not None} for value in found]
+        if shape(first) == shape(second):
+            assert found == values
         assert found is None or found == values
 
 
@@ -119,6 +123,23 @@ def test_numbers_of_numpy_and_of_subclasses_are_numbers():
         written(rows_of(given))
 
 
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_times_of_numpy_are_times_and_nat_is_null(unit):
+    time, delta = np.datetime64("2026-05-01T12:30:00", unit), np.timedelta64(90, "s").astype(f"m8[{unit}]")
+    for value, expected in ((time, NAIVE), (delta, dt.timedelta(seconds=90))):
+        nat = type(value)("NaT", unit)
+        assert [row["v"] for row in written(rows_of([value, nat, None]))] == [expected, None, None]
+        given = [np.array([value, nat]), None, np.array([value])]
+        assert [row["v"] for row in written(rows_of(given))] == [[expected, None], None, [expected]]
+
+
+@pytest.mark.parametrize("later", [np.array([1], "M8[ns]"), np.array([7]), np.array(["2026-05-01"], "M8[D]"), [7]])
+def test_times_of_numpy_that_are_cut_or_of_another_type_are_an_error(monkeypatch, later):
+    monkeypatch.setattr(parquet, "GROUP_NROWS", 1)
+    with pytest.raises(ValueError, match="the values of the column 'v' are not of list<.*us.*, as in the first rows: "):
+        written(rows_of([[NAIVE], later]))
+
+
 @pytest.mark.parametrize("value", [Level(1), np.bool_(True)])
 def test_neither_a_number_nor_a_bool_is_the_other(monkeypatch, value):
     monkeypatch.setattr(parquet, "GROUP_NROWS", 1)
@@ -161,6 +182,14 @@ def table(kind, values):
          table(pyarrow.list_(pyarrow.int32()), [[None]])),
         (table(pyarrow.struct([pyarrow.field("a", "float64", False)]), [{"a": 1.0}]),
          table(pyarrow.struct([pyarrow.field("a", "int32")]), [{"a": None}])),
+        (table(pyarrow.timestamp("us"), [NAIVE]), table(pyarrow.timestamp("ms"), [NAIVE])),
+        (table(pyarrow.timestamp("ms"), [NAIVE]), table(pyarrow.timestamp("us"), [NAIVE.replace(microsecond=1000)])),
+        (table(pyarrow.timestamp("ms", "UTC"), [AWARE]), table(pyarrow.timestamp("us", "+00:00"), [AWARE])),
+        (table("time64[us]", [NAIVE.time()]), table("time32[ms]", [NAIVE.time()])),
+        (table("time32[ms]", [NAIVE.time()]), table("time64[us]", [NAIVE.time()])),
+        (table("duration[ms]", [dt.timedelta(1)]), table("duration[us]", [dt.timedelta(2)])),
+        (table(pyarrow.list_(pyarrow.timestamp("us")), [[NAIVE]]),
+         table(pyarrow.list_(pyarrow.timestamp("ms")), [[NAIVE]])),
         (table(pyarrow.decimal128(9, 2), [Decimal("1.50")]), table(pyarrow.decimal128(3, 2), [Decimal("2.25")])),
         (table(pyarrow.map_(pyarrow.string(), pyarrow.field("value", "int64", False)), [[("a", 1)]]),
          table(pyarrow.map_(pyarrow.string(), pyarrow.int64()), [[("a", None)]])),
@@ -169,6 +198,42 @@ def table(kind, values):
 )  # fmt: skip
 def test_a_later_batch_may_have_another_type_that_loses_nothing(first, later):
     assert written(first, later) == [*first.to_pylist(), *later.to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        (table(pyarrow.timestamp("ms"), [NAIVE]), table(pyarrow.timestamp("us"), [NAIVE.replace(microsecond=1)])),
+        (table(pyarrow.timestamp("ns"), [NAIVE]), table(pyarrow.timestamp("us"), [dt.datetime(9999, 1, 1)])),
+        (table(pyarrow.timestamp("us"), [NAIVE]), table(pyarrow.timestamp("us", "UTC"), [AWARE])),
+        (table(pyarrow.timestamp("us", "UTC"), [AWARE]), table(pyarrow.timestamp("us", "Asia/Tokyo"), [AWARE])),
+        (table("time32[ms]", [NAIVE.time()]), table("time64[us]", [NAIVE.time().replace(microsecond=1)])),
+        (table("duration[s]", [dt.timedelta(1)]), table("duration[us]", [dt.timedelta(0, 0, 1)])),
+        (table("duration[ns]", [dt.timedelta(1)]), table("duration[us]", [dt.timedelta(200_000)])),
+        (table("duration[s]", [dt.timedelta(1)]), table("time32[s]", [NAIVE.time()])),
+        (table("int64", [1]), table("float64", [float("nan")])),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_times_of_a_later_batch_that_would_be_cut_are_an_error(first, later):
+    with pytest.raises(ValueError, match="the values of the column 'v' are not of .*, as in the first rows: "):
+        written(first, later)
+
+
+def test_the_metadata_of_the_first_batch_is_kept():
+    import pyarrow.parquet as reader
+
+    inner = pyarrow.field("a", "int64", metadata={"inner": "2"})
+    fields = [pyarrow.field("n", "int64", False, {"unit": "m"}), pyarrow.field("s", pyarrow.struct([inner]))]
+    sink = io.BytesIO()
+    output = parquet.ParquetOutput(sink)
+    output.writes(pyarrow.table({"n": [1], "s": [{"a": 1}]}, pyarrow.schema(fields, {"pandas": "{}"})))
+    output.writes(pyarrow.table({"n": [None], "s": [{"a": 2}]}, pyarrow.schema([("n", "int32"), fields[1]])))
+    output.writes([(None, {"n": 3})])
+    output.close()
+    schema = reader.read_table(io.BytesIO(sink.getvalue()[:-COUNT_NBYTES])).schema
+    assert schema.metadata[b"pandas"] == b"{}" and schema.field("n").metadata[b"unit"] == b"m"
+    assert schema.field("s").type.field("a").metadata[b"inner"] == b"2" and schema.field("n").nullable
 
 
 def test_a_later_batch_may_lack_a_column_as_later_rows_may():

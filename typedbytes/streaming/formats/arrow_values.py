@@ -21,13 +21,14 @@ __all__ = ["array_of", "column_of", "with_nulls"]
 
 #: By the text of an Arrow type, the types of Python whose values it keeps whatever they are, or refuses itself.
 _KEPT: dict[str, set[type]] = {
-    "null": set(), "bool": {bool}, **dict.fromkeys(("int8", "int16", "int32", "int64"), {int}),
+    "bool": {bool}, **dict.fromkeys(("int8", "int16", "int32", "int64"), {int}),
     **dict.fromkeys(("uint8", "uint16", "uint32", "uint64"), {int}), "double": {float, int},
     **dict.fromkeys(("string", "large_string"), {str}), **dict.fromkeys(("binary", "large_binary"), {bytes}),
     "date32[day]": {dt.date}, "duration[us]": {dt.timedelta}, "extension<arrow.uuid>": {UUID},
 }  # fmt: skip
-#: Of a value of a subclass, the first that it is an instance of decides.
+#: In order of precedence: bool before int, datetime before date.
 _KINDS = bool, int, float, str, bytes, dt.datetime, dt.date, dt.time, dt.timedelta, Decimal, UUID
+_UTC = {"UTC", "+00:00"}
 _SAME_VALUES = {"large_string": "string", "string_view": "string", "large_binary": "binary", "binary_view": "binary"}
 
 
@@ -71,9 +72,11 @@ def _are_kept(pyarrow, items, kind):
 
 def _is_same(item, back):
     """Return whether what an array gives back is the item; a struct may have more fields, without values."""
-    if type(item).__name__ in ("datetime64", "timedelta64"):  # of NumPy, whose tolist() may be a number
-        return bool(item == back)
-    if hasattr(item, "tolist"):
+    if getattr(getattr(item, "dtype", None), "kind", "") in ("M", "m"):  # of NumPy, whose tolist() may be of numbers
+        if item.shape == ():
+            return bool(item != item) if back is None else bool(item == back)  # NaT is null
+        item = [*item]
+    elif hasattr(item, "tolist"):
         item = item.tolist()
     if item is None or back is None:
         return item is back
@@ -143,6 +146,10 @@ def _holds(types, own, kind):
         return types.is_floating(kind) and own.bit_width <= kind.bit_width
     if types.is_decimal(own):
         return types.is_decimal(kind) and own.scale == kind.scale and own.precision <= kind.precision
+    if types.is_timestamp(own) and types.is_timestamp(kind):
+        return own.tz == kind.tz or {own.tz, kind.tz} == _UTC
+    if types.is_time(own) and types.is_time(kind) or types.is_duration(own) and types.is_duration(kind):
+        return True  # where it is cut, or out of range, the cast is an error
     names = [_SAME_VALUES.get(str(each), str(each)) for each in (own, kind)]
     if own == kind or types.is_null(own) or names[0] == names[1]:
         return True

@@ -77,12 +77,12 @@ class ParquetOutput:
         if len({*names}) < len(names):
             raise ValueError(f"two columns of Parquet have one name: {names}")
         self._check_names(names)
-        if self._schema is None:
-            types = {field.name: with_nulls(self._pyarrow, field.type) for field in table.schema}
-        else:
-            types = dict(zip(self._schema.names, self._schema.types))
-        columns = [self._column(table, name, kind) for name, kind in types.items()]
-        self._write(self._pyarrow.table(columns, names=[*types]))
+        schema = self._schema
+        if schema is None:
+            fields = [field.with_type(with_nulls(self._pyarrow, field.type)) for field in table.schema]
+            schema = self._pyarrow.schema([field.with_nullable(True) for field in fields], table.schema.metadata)
+        columns = [self._column(table, field.name, field.type) for field in schema]
+        self._write(self._pyarrow.table(columns, schema))
         self.record += table.num_rows
 
     def write_encoded(self, records: Iterable[Any]) -> None:
