@@ -144,7 +144,7 @@ cdef class MatchingRecords(ChosenRecords):
 
 
 cdef bytes text_of_number(value):
-    # The text of plain JSON, and of what has none there that of a float; ValueError: it is not a number.
+    # As plain JSON writes it; NaN and infinities as repr(float). ValueError: it is not a number.
     cdef str kind = type(value).__name__
     if kind == "Decimal" and value.is_nan():
         return b"nan"    # a signaling one is not compared, and not made a float

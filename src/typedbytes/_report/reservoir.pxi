@@ -15,7 +15,7 @@ cdef enum:
 
 cdef struct Draw:
     Py_ssize_t end            # of the record, in all of them
-    Py_ssize_t slot          # in the sample; the record is of the sample until a later draw has its slot
+    Py_ssize_t slot           # in the sample; the record is of the sample until a later draw has its slot
     Py_ssize_t source         # in the list of sources
 
 

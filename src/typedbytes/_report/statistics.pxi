@@ -318,7 +318,7 @@ cdef dict as_dict(const TypeStatistics* s, int code):
         if s.least:
             found.update(least=s.smallest, most=s.largest, mean=s.real_total / s.least)
         return found
-    total = <object>s.total_high * (<object>1 << 64) + s.total_low    # an int's quotient has no error of its own
+    total = <object>s.total_high * (<object>1 << 64) + s.total_low    # int / int is rounded once
     found.update(least=s.least, most=s.most, mean=total / <object>s.n)
     return found
 
