@@ -166,7 +166,8 @@ def test_numbers_of_every_type_are_found_by_their_decimals():
     assert good("grep", "^-inf$", stdin=data) == tb.dumps(pickled[4])
     assert good("grep", "^nan$", stdin=data) == tb.dumps(pickled[5])
     assert grepped("18446744073709551616", stdin=data) == [(2**64, "a")]
-    assert good("grep", "--dialect", "hive", "--values", "^1.50$", stdin=data[:0] + tb.dumps(pickled[2])) != b""
+    number = tb.dumps(pickled[2])
+    assert good("grep", "--dialect", "hive", "--values", r"^1\.50$", stdin=number) == number
     for large in (2**64, 10**4299):
         assert good("grep", f"^{large}$", stdin=tb.dumps(large)) == tb.dumps(large)
     other = pickle.dumps(re.compile("5"), 2)  # what is refused has no text
