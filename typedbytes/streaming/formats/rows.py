@@ -108,6 +108,7 @@ class _RowOutput(RecordOutput):
     """Write rows as lines; options are those of PairWriter, for what is in a row."""
 
     form: str
+    _line_of: Any  # of a row, in the format
 
     def __init__(self, sink: Any, options: Mapping[str, Any]) -> None:
         super().__init__(sink)
@@ -122,9 +123,6 @@ class _RowOutput(RecordOutput):
         """Write rows that are no pairs: the columns of a batch."""
         for row in rows:
             self._append(self._line_of(row))
-
-    def _line_of(self, row):
-        raise NotImplementedError
 
     def _json(self, item):
         return lines(self._encode(item), plain=True)
