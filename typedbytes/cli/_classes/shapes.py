@@ -6,6 +6,7 @@ Invariant: a shape fits each value that was added to it; where values have too l
 from __future__ import annotations
 
 import typedbytes
+from typedbytes._base.codes import PICKLE, SHORT
 from typedbytes.cli._records.encoded import is_empty, is_pairs
 
 __all__ = ["Shape", "find_shapes"]
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 MAX_FIELDS = 64  # more different names in MAPs are keys, not fields
 MAX_DEPTH = 50  # of classes within one another
-SHORT = 11
-PICKLE = 100
 INT_BITS = 32
 
 KINDS = {
