@@ -260,6 +260,19 @@ def test_a_row_group_holds_several_batches(tmp_path, out):
     assert pyarrow.parquet.read_table(found)["key"].to_pylist() == [*range(700_000)]
 
 
+@pytest.mark.parametrize("out", ["out.parquet", "out/"])
+def test_only_columns_whose_values_repeat_have_dictionaries(tmp_path, out):
+    rows = [(i, f"w{i % 9}", f"n{i}", [i % 5], [i], i % 2 == 0) for i in range(100_000)]
+    (tmp_path / "rows.tb").write_bytes(tb.Encoder().encode_all(rows))
+    good("convert", "--values", "--to", "parquet", str(tmp_path / "rows.tb"), "-o", f"{tmp_path}/{out}")
+    (found,) = [tmp_path / out] if out == "out.parquet" else (tmp_path / out).glob("*.parquet")
+    table = pyarrow.parquet.read_table(found)
+    assert [(*each.values(),) for each in table["value"].to_pylist()] == rows
+    group = pyarrow.parquet.read_metadata(found).row_group(0)
+    chunks = [group.column(i) for i in range(group.num_columns)]
+    assert [chunk.has_dictionary_page for chunk in chunks] == [False, True, False, True, False, False]
+
+
 @pytest.mark.parametrize("form", ["csv", "arrow", "parquet"])
 def test_a_disk_that_is_full_at_the_last_bytes(form, tmp_path):
     # The system takes a part of a write then, without an error.
