@@ -248,16 +248,27 @@ def test_two_at_once(tmp_path, counts):
     assert message == f"{unfinished}: another process writes to it"
 
 
-@pytest.mark.parametrize("out", ["out.parquet", "out/"])
+@pytest.mark.parametrize("out", [["out.parquet"], ["out/", "--split-size", "1G"]])
 def test_a_row_group_holds_several_batches(tmp_path, out):
     with sequencefile.open(tmp_path / "pairs", "w") as writer:
         writer.writes((i, i % 9) for i in range(700_000))
-    good("convert", "--to", "parquet", str(tmp_path / "pairs"), "-o", f"{tmp_path}/{out}")
-    (found,) = [tmp_path / out] if out == "out.parquet" else (tmp_path / out).glob("*.parquet")
+    name, *options = out
+    good("convert", "--to", "parquet", str(tmp_path / "pairs"), "-o", f"{tmp_path}/{name}", *options)
+    (found,) = [tmp_path / name] if name == "out.parquet" else (tmp_path / name).glob("*.parquet")
     metadata = pyarrow.parquet.read_metadata(found)
     nrows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     assert sum(nrows) == 700_000 and len(nrows) == 2, nrows
     assert pyarrow.parquet.read_table(found)["key"].to_pylist() == [*range(700_000)]
+
+
+def test_one_large_file_has_splits_for_all_processors(tmp_path):
+    with sequencefile.open(tmp_path / "large", "w") as writer:
+        writer.writes((i, bytes(1 << 16)) for i in range(600))  # 37.5 MiB, in splits of 16 or more
+    good("convert", "--to", "arrow", "--columns", "key", str(tmp_path / "large"), "-o", f"{tmp_path}/out/")
+    parts = sorted((tmp_path / "out").glob("part-*"))
+    assert len(parts) == min(os.cpu_count(), 3)
+    tables = [pyarrow.ipc.open_stream(part).read_all() for part in parts]
+    assert min(map(len, tables)) > 0 and pyarrow.concat_tables(tables)["key"].to_pylist() == [*range(600)]
 
 
 @pytest.mark.parametrize("out", ["out.parquet", "out/"])

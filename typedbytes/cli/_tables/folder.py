@@ -23,9 +23,9 @@ from typedbytes.cli._output.files import as_output_error
 from typedbytes.cli._tables.arrow import Groups, imported_pyarrow, table_writer
 from typedbytes.cli._tables.plan import batches_of, bytes_done, make_plan
 
-__all__ = ["SPLIT_NBYTES", "is_folder", "write_folder"]
+__all__ = ["is_folder", "write_folder"]
 
-SPLIT_NBYTES = 128 << 20
+_MIN_SPLIT_NBYTES, _MAX_SPLIT_NBYTES = 16 << 20, 128 << 20  # unless --split-size is given
 MAX_NTHREADS = 8  # each holds about 40 MiB
 PLAN = "_conversion.json"
 _INPUTS: dict = {"inputs": {}, "splits": {}}  # of a description, what a repair of an input changes
@@ -54,7 +54,8 @@ def write_folder(folder, inputs, form, codec, split_size, widen, shape, types):
     folder = folder.rstrip("/")
     _check(folder, inputs)
     imported_pyarrow()
-    plan = make_plan(inputs, _rereadables(inputs), split_size or SPLIT_NBYTES, widen, types)
+    sources = _rereadables(inputs)
+    plan = make_plan(inputs, sources, split_size or _split_nbytes(sources), widen, types)
     parts = {f"part-{number:05}.{form}": split for number, split in enumerate(plan.splits)}
     is_remote = locations.is_url(folder)
     unfinished = folder if is_remote else f"{folder}.unfinished"
@@ -99,6 +100,17 @@ def _rereadables(inputs):
         if not can_be_read_twice(name):
             raise Failure(USAGE, f"{display_name(name)} can be read only once: give -o a file")
     return [Rereadable(name, name) for name in names]
+
+
+def _split_nbytes(sources):
+    """Return the bytes of a split with which each thread gets the same number of splits of one large file."""
+    nbytes = sum(locations.size(source.path) or 0 for source in sources)
+    nsplits = _nthreads() * -(-nbytes // (_nthreads() * _MAX_SPLIT_NBYTES)) or 1
+    return max(_MIN_SPLIT_NBYTES, -(-nbytes // nsplits))
+
+
+def _nthreads():
+    return min(os.cpu_count() or 1, MAX_NTHREADS)
 
 
 def _description(parts, plan, form, codec, shape):
@@ -196,7 +208,7 @@ def _convert(splits, folder, plan, form, codec, shape):
 
     stop = threading.Event()
     done = bytes_done(splits.values())
-    pool = ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_NTHREADS))
+    pool = ThreadPoolExecutor(_nthreads())
     try:
         futures = [
             pool.submit(_write_part, f"{folder}/{name}", split, plan, form, codec, shape, stop, done)

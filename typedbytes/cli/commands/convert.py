@@ -95,7 +95,7 @@ class Settings(FileSettings, RecordForm):
         "--split-size",
         type=size,
         metavar="SIZE",
-        help="arrow, parquet, csv: the bytes of input per file of an output folder (128M)",
+        help="arrow, parquet, csv: the bytes of input per file of an output folder (at most 128M)",
     )
     widen: bool = switch(
         "--widen",
