@@ -483,8 +483,17 @@ cdef class RecordFrames(PairSource):
         cdef const unsigned char* end = p + PyBytes_GET_SIZE(lengths)
         cdef int64_t left = PyBytes_GET_SIZE(data)
         cdef int64_t length
+        cdef uint64_t eight
         cdef Py_ssize_t nlengths = 0
         while p < end:
+            if left >= 8 * 127 and end - p >= 8:
+                memcpy(&eight, p, 8)
+                if eight & 0x8080808080808080U == 0:    # eight lengths of one byte each
+                    eight = (eight & 0x00ff00ff00ff00ffU) + (eight >> 8 & 0x00ff00ff00ff00ffU)
+                    left -= eight * 0x0001000100010001U >> 48
+                    nlengths += 8
+                    p += 8
+                    continue
             if vint_size(p[0]) > end - p:
                 raise self.error(f"the last {part} length of a block is truncated")
             length = load_vint(p)
