@@ -2,6 +2,7 @@
 
 import io
 import os
+import random
 
 import duckdb
 import pandas
@@ -110,6 +111,37 @@ def test_a_lazy_frame_has_the_rows_in_order(folder, threads, split_size):
     )
     counted = frame.group_by("key").agg(polars.col("value").sum()).sort("key").collect(engine="streaming")
     assert counted.rows() == [(f"w{k}", sum(range(k, 5000, 7))) for k in range(7)]
+
+
+def query(seed, frame):
+    """Return a frame after a few random steps, the same for a seed."""
+    numbers = random.Random(seed)
+    for _ in range(numbers.randint(1, 4)):
+        n, step = numbers.randint(0, 900), numbers.randrange(6)
+        if step == 0:
+            frame = frame.head(n)
+        elif step == 1:
+            frame = frame.filter(polars.col("key") == f"w{n % 8}")
+        elif step == 2:
+            frame = frame.filter(polars.col("value") % 3 != n % 3)
+        elif step == 3:
+            frame = frame.slice(n % 90, n)
+        elif step == 4:
+            frame = frame.tail(n)
+        else:
+            frame = frame.with_columns(polars.col("value") + n)
+    return frame.select("value") if numbers.random() < 0.3 else frame
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_query_finds_the_rows_that_it_finds_in_a_plain_frame(folder, threads):
+    """Polars names a number of rows and a filter together, and means the rows before the filter."""
+    plain = polars.DataFrame(in_files(), schema={"key": polars.String, "value": polars.Int32}, orient="row").lazy()
+    lazy = columns.scan_polars(folder, threads=threads, split_size=1000)
+    of_key = polars.col("key") == "w3"
+    assert lazy.head(40).filter(of_key).collect().rows() == [row for row in in_files()[:40] if row[0] == "w3"]
+    for seed in range(60):
+        assert query(seed, lazy).collect().rows() == query(seed, plain).collect().rows(), seed
 
 
 def test_what_a_query_does_not_need_is_not_read(folder):

@@ -71,7 +71,10 @@ def scan_polars(
     schema = polars.from_arrow(source.arrow.empty_table()).schema
 
     def batches(columns: list[str] | None, predicate: Any, n_rows: int | None, batch_size: int | None) -> Iterator[Any]:
-        return _limited(_frames(columns, predicate, nthreads if n_rows is None else 1, **keywords), n_rows)
+        if n_rows is None:
+            return _frames(columns, predicate, nthreads, **keywords)
+        first = _limited(_frames(columns, None, 1, **keywords), n_rows)  # counted before the predicate
+        return first if predicate is None else (frame.filter(predicate) for frame in first)
 
     return polars.io.plugins.register_io_source(batches, schema=schema)
 
@@ -114,11 +117,10 @@ class _Typed:
 
 
 def _limited(frames, n_rows):
-    """Yield the first rows of frames, None: all; no split is read after them."""
+    """Yield the first rows of frames; no split is read after them."""
     for frame in frames:
-        if n_rows is not None:
-            frame = frame.head(n_rows)
-            n_rows -= len(frame)
+        frame = frame.head(n_rows)
+        n_rows -= len(frame)
         yield frame
         if n_rows == 0:
             frames.close()
