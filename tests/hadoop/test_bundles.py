@@ -139,6 +139,13 @@ def test_the_script_decides_about_its_combiner_and_its_reducer(tmp_path, text, c
             assert {name: getattr(checked, name) for name in options} == options
 
 
+@pytest.mark.parametrize("call", ["run(None, r)", "run(reducer=r)", "run(mapper=None, reducer=r)"])
+def test_a_script_without_a_mapper_is_refused_as_on_this_machine(tmp_path, call):
+    script = written(tmp_path, job=f"from typedbytes.streaming import run\n{call}")
+    with pytest.raises(hadoop.SubmitError, match="^step 1 of 1 has no mapper: typedbytes.streaming.lib"):
+        hadoop.check(plan(script, ["in"], "out"))
+
+
 def test_the_format_of_inputs_that_can_be_seen(tmp_path, monkeypatch):
     (tmp_path / "core-site.xml").write_text("<configuration/>")
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))

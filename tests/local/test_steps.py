@@ -10,6 +10,8 @@ import pytest
 from support.local_jobs import RUN, TASK_COUNTERS, pairs_of, run, write_script
 from support.streaming_support import encode, environment
 from typedbytes import local
+from typedbytes.jobs import Job
+from typedbytes.streaming import lib
 
 TWO_STEPS = """
     from typedbytes import streaming
@@ -197,11 +199,32 @@ def test_an_output_that_exists_is_an_error_before_the_first_step(job, tmp_path):
         ("[Step(lib.identitymapper)], max_bad=1", {}, "TypeError: steps must be a list of at least one Step"),
     ],
 )  # fmt: skip
-def test_steps_that_cannot_be(tmp_path, steps, options, said):
+@pytest.mark.parametrize("inline", [False, True])
+def test_steps_that_cannot_be(tmp_path, steps, options, said, inline):
     (tmp_path / "in.txt").write_text("a\n")
-    head = "from typedbytes.streaming import Step, lib, run\n"
+    script = write_script(tmp_path, f"from typedbytes.streaming import Step, lib, run\nrun(steps={steps})")
     with pytest.raises(local.JobError, match=re.escape(said)):
-        run(write_script(tmp_path, f"{head}run(steps={steps})"), tmp_path / "in.txt", tmp_path / "out", **options)
+        run(script, tmp_path / "in.txt", tmp_path / "out", inline=inline, **options)
+
+
+NO_MAPPER = "^step 1 of 1 has no mapper: typedbytes.streaming.lib.identitymapper passes pairs on$"
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_a_job_without_a_mapper_is_refused_in_one_line(tmp_path, inline):
+    (tmp_path / "in.txt").write_text("a\n")
+    script = write_script(tmp_path, "from typedbytes.streaming import lib, run\nrun(None, lib.identityreducer)")
+    with pytest.raises(local.CommandError, match=NO_MAPPER):
+        run(script, tmp_path / "in.txt", tmp_path / "out", inline=inline)
+
+
+@pytest.mark.parametrize("reducer", [lib.identityreducer, "cat"])
+@pytest.mark.parametrize("inline", [False, True])
+def test_functions_without_a_mapper_are_refused_in_one_line(tmp_path, inline, reducer):
+    with pytest.raises(local.CommandError, match=NO_MAPPER):
+        local.run(None, reducer, inputs=[(0, "a")], output=tmp_path / "out", inline=inline)
+    with pytest.raises(local.CommandError, match=NO_MAPPER):
+        local.run_job(Job("", [(0, "a")], tmp_path / "out", functions={"reduce": reducer}, inline=inline))
 
 
 def task(script, *words, environ=(), data=b""):

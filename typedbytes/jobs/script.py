@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from typedbytes.jobs.tasks.processes import Processes
 
 __all__ = [
-    "FUNCTION_START", "NO_SCRIPT", "StepRoles", "check_steps", "commands_of", "end_nested_job", "ends_in_run",
-    "find_steps_by_asking", "find_steps_by_reading", "launcher", "refuse_own_job", "steps_in", "variable_of",
+    "FUNCTION_START", "NO_SCRIPT", "StepRoles", "check_mappers", "check_steps", "commands_of", "end_nested_job",
+    "ends_in_run", "find_steps_by_asking", "find_steps_by_reading", "launcher", "refuse_own_job", "steps_in",
+    "variable_of",
 ]  # fmt: skip
 
 ASK_SECONDS = 60
@@ -97,7 +98,7 @@ def find_steps_by_reading(job: Job, say: Callable[[str], object]) -> list[StepRo
             raise CommandError(f"{job.script}: {COMBINER_ALONE}")
         assumed = {"combine": bool(job.combiner), "reduce": True}
         role_names = (role for role, has in roles.items() if has or (has is None and assumed[role]))
-        steps = steps or [StepRoles(["map", *role_names])]
+        steps = steps or [StepRoles([*([] if source.has_mapper is False else ["map"]), *role_names])]
     check_steps(job, steps)
     return steps
 
@@ -120,7 +121,8 @@ def commands_of(job: Job, steps: list[StepRoles], start: list[str] | None = None
 
 
 def check_steps(job: Job, steps: list[StepRoles]) -> None:
-    """Raise CommandError for an option of the job that its script lacks a role for."""
+    """Raise CommandError for a step without a mapper, or an option of the job that its script lacks a role for."""
+    check_mappers(steps)
     reducers, option = job.asked_reducers
     if len(steps) > 1 and reducers == 0:
         raise CommandError(f"{job.script} has {len(steps)} steps, which need their reducers: leave out " + option)
@@ -131,6 +133,15 @@ def check_steps(job: Job, steps: list[StepRoles]) -> None:
             f"{job.script} has no combiner: give streaming.run(...) one, or run the job with "
             + option_named("combiner", False)
         )
+
+
+def check_mappers(steps: list[StepRoles]) -> None:
+    """Raise CommandError for a step without a mapper."""
+    for number, roles in enumerate(steps, 1):
+        if "map" not in roles:
+            raise CommandError(
+                f"step {number} of {len(steps)} has no mapper: typedbytes.streaming.lib.identitymapper passes pairs on"
+            )
 
 
 class StepRoles(list[str]):
@@ -153,13 +164,7 @@ def steps_in(lines: list[str]) -> list[StepRoles]:
     >>> steps_in(["loading", "typedbytes: step: map combine reduce", "typedbytes: step: map"])
     [['map', 'combine', 'reduce'], ['map']]
     """
-    steps = [StepRoles.parse(line[len(STEP_LINE) :]) for line in lines if line.startswith(STEP_LINE)]
-    for number, roles in enumerate(steps, 1):
-        if "map" not in roles:
-            raise CommandError(
-                f"step {number} of {len(steps)} has no mapper: typedbytes.streaming.lib.identitymapper passes pairs on"
-            )
-    return steps
+    return [StepRoles.parse(line[len(STEP_LINE) :]) for line in lines if line.startswith(STEP_LINE)]
 
 
 def launcher(job: Job) -> list[str]:

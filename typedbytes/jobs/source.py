@@ -58,6 +58,11 @@ class Source:
         return any(each.arg == "params" for call in self._calls for each in call.keywords)
 
     @property
+    def has_mapper(self) -> bool | None:
+        """Whether it gives ``streaming.run(...)`` a mapper; None where it does not say."""
+        return _has_argument(self._calls, 0, "mapper")
+
+    @property
     def roles(self) -> dict[str, bool | None]:
         """Whether it gives ``streaming.run(...)`` a "combine" and a "reduce"; None where it does not say."""
         arguments = ("combine", 2, "combiner"), ("reduce", 1, "reducer")

@@ -22,6 +22,7 @@ from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.properties import reducers_of
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.running import run_with_engine
+from typedbytes.jobs.script import StepRoles, check_mappers
 from typedbytes.local._functions import command_of
 from typedbytes.local.scheduler import Scheduler, check_memory
 from typedbytes.streaming.task_environment import check_functions
@@ -164,11 +165,12 @@ def _step_of(functions):
     for code in functions.values():
         if isinstance(code, (str, list, tuple)):
             raise OptionError(f"inline is not for functions beside commands, such as {code!r}: leave it out")
-    return Step(functions["map"], functions.get("reduce"), functions.get("combine"))
+    return Step(functions.get("map"), functions.get("reduce"), functions.get("combine"))
 
 
 def _of_functions(job, functions):
     """Return a job whose tasks find the modules that this process finds, and the commands of its tasks."""
+    check_mappers([StepRoles(role for role, code in functions.items() if code is not None)])
     reducer = functions.get("reduce")
     commands = {
         role: command_of(role, functions.get(role), None if role == "reduce" else reducer)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typedbytes.jobs.environment import inherited_variables
 from typedbytes.jobs.errors import CommandError, JobError
 from typedbytes.jobs.properties import variables_of
-from typedbytes.jobs.script import NO_SCRIPT, StepRoles, check_steps, variable_of
+from typedbytes.jobs.script import NO_SCRIPT, StepRoles, check_mappers, check_steps, variable_of
 from typedbytes.jobs.source import parsed
 from typedbytes.jobs.tasks.caretaker import Caretaker
 from typedbytes.streaming import _reporter
@@ -77,6 +77,8 @@ class InlineTasks:
         roles = [StepRoles(step.roles, step.settings) for step in steps]
         if asked:
             check_steps(job, roles)
+        else:
+            check_mappers(roles)
         return roles
 
     def threads(self, nthreads: int) -> _NoThreads:
