@@ -138,6 +138,31 @@ class Tree:
     more: "list[Tree]" = dataclasses.field(default_factory=list)
 
 
+def test_tags_tell_records_apart_in_each_form_that_they_are_read_from():
+    class Point(msgspec.Struct, array_like=True, tag=7):
+        x: int
+
+    class Line(msgspec.Struct, array_like=True, tag=8):
+        x: int
+
+    class Cat(msgspec.Struct, tag="cat"):
+        lives: int
+
+    class Dog(msgspec.Struct, tag="dog"):
+        lives: int
+
+    for value, union in (
+        ([8, 1], typing.Union[Point, Line]),
+        ((8, 1), typing.Union[Point, Line]),
+        ({"type": 8, "x": 1}, typing.Union[Point, Line]),
+        (["dog", 1], typing.Union[Cat, Dog]),
+        (("dog", 1), typing.Union[Cat, Dog]),
+        ({"lives": 1, "type": "dog"}, typing.Union[Cat, Dog]),
+    ):
+        kind = typing.get_args(union)[1]
+        assert tb.loads(tb.dumps(value), type=union) == tb.loads(tb.dumps(value), type=kind) == kind(1)
+
+
 def test_recursion_and_depth():
     value = expected = None
     for n in range(100):

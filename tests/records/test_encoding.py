@@ -122,6 +122,40 @@ def test_a_subclass_is_written_as_what_the_type_says():
     assert tb.dumps(Odd(1), type=Row) == tb.dumps((1,))
 
 
+def test_a_union_has_an_object_as_the_most_derived_of_its_classes():
+    """As msgspec has it; a class that the union lacks is written as the nearest."""
+
+    class Pet(msgspec.Struct, tag=True):
+        name: str
+
+    class Cat(Pet, tag=True):
+        lives: int = 9
+
+    class Lion(Cat):
+        pass
+
+    @dataclasses.dataclass
+    class Page:
+        url: str
+
+    @dataclasses.dataclass
+    class Visit(Page):
+        ms: int
+
+    for union in (typing.Union[Pet, Cat, None], typing.Union[Cat, Pet]):
+        for obj in (Pet("a"), Cat("b", 3)):
+            data = tb.dumps(obj, type=union)
+            assert tb.loads(data) == msgspec.msgpack.decode(msgspec.msgpack.encode(obj))
+            assert tb.loads(data, type=union) == obj == msgspec.convert(tb.loads(data), union)
+        assert tb.loads(tb.dumps(Lion("c", 4), type=union), type=union) == Cat("c", 4)
+    for union in (
+        typing.Union[Page, Annotated[Visit, records.Vector]],
+        typing.Union[Annotated[Visit, records.Vector], Page],
+    ):
+        assert tb.loads(tb.dumps(Visit("u", 5), type=union)) == ("u", 5)
+        assert tb.loads(tb.dumps(Page("u"), type=union)) == {"url": "u"}
+
+
 def test_a_flag_of_several_members_has_no_name():
     """Python 3.11 calls it A|B, which no member is called."""
 

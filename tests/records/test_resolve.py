@@ -546,6 +546,13 @@ def test_tagged_structs_in_a_union():
     with pytest.raises(TypeError, match="One and Three are both written as a MAP"):
         _records.resolve(Union[One, Three])
 
+    class Four(msgspec.Struct, tag=True, array_like=True):
+        a: int
+
+    assert _records.resolve(Union[One, Four]).forms == ({"MAP"}, {"VECTOR"})
+    with pytest.raises(TypeError, match="Two as a MAP and Four as a VECTOR are written with tags"):
+        _records.resolve(Union[One, Two, Four])
+
 
 # -- generics, names, recursion ---------------------------------------------------------------------------
 

@@ -128,6 +128,10 @@ class Cat(msgspec.Struct, tag=True):
     lives: int
 
 
+class Kitten(Cat, tag=True):
+    toy: str = ""
+
+
 class Dog(msgspec.Struct, tag=True):
     name: str
     age: Optional[int] = None
@@ -187,7 +191,7 @@ TYPES = {
     "attrs": Attrs,
     "converted": list[Converted],
     "camel": Camel,
-    "pets": list[Optional[Union[Cat, Dog]]],
+    "pets": list[Optional[Union[Cat, Kitten, Dog]]],
     "shapes": list[Union[Point, Line, int]],
     "dates": Dates,
     "forms": Forms,

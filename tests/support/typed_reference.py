@@ -310,8 +310,9 @@ class Walk(reference.Walk):
             raise self.misfit(start, code, path)
         if form in ("list", "vector", "map") and depth + 1 > self.max_depth:
             raise LimitError("too deep", offset=start, code=code, path=path)
-        if len(owners) > 1 and is_record(split(*owners[0])[0]):
-            owners = [self.tagged(owners, code, start, path, depth + 1)]
+        alike = records_with_tags_alike(members, code)
+        if (owners or readers)[0] in alike:
+            owners = [self.tagged(alike, code, start, path, depth + 1)]
         if owners and split(*owners[0])[0] is typing.Literal:
             literals = [value for member in owners for value in split(*member)[1]]
             return self.one_of(literals, self.scalar(start, code, path), start, code, path)
@@ -593,6 +594,13 @@ class Walk(reference.Walk):
         return self.scalar(self.offset - 1, code, path) if is_scalar else NOTHING
 
 
+def records_with_tags_alike(members, code):
+    """Return the members that are told apart by their tags: all have the same form, and in a MAP the same key."""
+    tagged = [member for member in members if is_record(split(*member)[0]) and fields_of(*split(*member)).tag]
+    tags = {(fields_of(*split(*member)).is_array, code == MAP and fields_of(*split(*member)).tag[0]) for member in tagged}
+    return tagged if len(tagged) > 1 and len(tags) == 1 else []
+
+
 def uuid_of(value):
     """Return a UUID from its bytes or its text with hyphens."""
     if isinstance(value, str):
@@ -719,9 +727,10 @@ class Encoding(reference.Encoding):
         if any(split(member)[0] in (typing.Any, object) for member, _ in members):
             return self.value(obj, path, depth)
         for is_strict in (True, False):
-            for member in members:
-                if is_of(obj, *split(*member), is_strict):
-                    return self.write(obj, *split(*member), path, depth)
+            fitting = [split(*member) for member in members if is_of(obj, *split(*member), is_strict)]
+            if fitting:
+                derived = [kind for kind in type(obj).__mro__ if any(kind is each for each, *_ in fitting)]
+                return self.write(obj, *min(fitting, key=lambda each: each[0] not in derived[:1]), path, depth)
         raise EncodeTypeError("misfit", path)
 
     def write(self, obj, kind, arguments, marks, path, depth):

@@ -75,6 +75,11 @@ def tells_apart(one: Node, other: Node) -> bool:
 
 def problem_of(members: list[Node]) -> str | None:
     """Return why a union of these cannot be read, None where it can."""
+    tagged = [node for node in members if node.kind == "record" and node.record.tag is not None]
+    of_forms = {node.record.form: node for node in tagged}
+    if len(tagged) > len(of_forms) > 1:
+        written = " and ".join(f"{node.shown} as a {form}" for form, node in of_forms.items())
+        return f"{written} are written with tags, so that a union of them and others with tags cannot be read"
     for i, node in enumerate(members):
         for other in members[:i]:
             common = forms_of(node) & forms_of(other)

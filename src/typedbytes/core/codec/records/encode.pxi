@@ -238,12 +238,22 @@ cdef int encode_uuid(Encoding* e, const TypeNode* node, object value) except -1:
 # Unions.
 
 cdef int encode_union(Encoding* e, const TypeNode* node, PyObject* obj) except -1:
+    # An object of a class derived from several is written as the most derived of them.
     cdef Py_ssize_t i
     cdef bint is_exact
+    cdef const TypeNode* item
+    cdef const TypeNode* found = NULL
     for is_exact in (True, False):
         for i in range(node.nitems):
-            if takes(node.items[i], obj, is_exact):
-                return encode_typed(e, node.items[i], obj)
+            item = node.items[i]
+            if not takes(item, obj, is_exact):
+                continue
+            if item.kind != RECORD_TYPE or Py_TYPE(obj) == item.record.cls:
+                return encode_typed(e, item, obj)
+            if found == NULL or PyType_IsSubtype(item.record.cls, found.record.cls):
+                found = item
+        if found != NULL:
+            return encode_typed(e, found, obj)
     return raise_unfit(e, node, <object>obj)
 
 

@@ -269,13 +269,15 @@ cdef class TypeProgram:
             for code in codes_if_not_strict(node.members[i]):
                 if not made.by_code[256 + code]:
                     made.by_code[256 + code] = <unsigned char>(i + 1)
-        by_index = {index: (member.record.tag[1], index + 1) for index, member in enumerate(node.members)
-                    if member.kind == "record" and member.record.tag}
-        tagged = list(by_index.values())
-        if len(tagged) > 1:
-            self.fill_table(made, tagged)
-            for code in written_codes(node.members[tagged[0][1] - 1]):
-                made.by_code[code] = BY_TAG
+        by_number = {index + 1: member.record for index, member in enumerate(node.members)
+                     if member.kind == "record" and member.record.tag}
+        if len(by_number) > 1 and len({record.form for record in by_number.values()}) == 1:
+            keys = {record.tag[0] for record in by_number.values()}
+            tags = {number: (record.tag[1], number) for number, record in by_number.items()}
+            self.fill_table(made, list(tags.values()))
+            for code in (VECTOR, LIST, MAP):
+                if made.by_code[code] in by_number and (code != MAP or len(keys) == 1):
+                    made.by_code[code] = BY_TAG
         return 0
 
     cdef RecordType* compile_record(self, object record) except NULL:
