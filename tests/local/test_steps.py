@@ -243,3 +243,66 @@ def test_a_variable_chooses_the_step_of_a_task(job):
     ):
         code, output, messages = task(script, "map", data=encode((0, "a b")), environ=environ)
         assert (code, output) == (64, b"") and said in messages
+
+
+def tree(folder):
+    """Return the paths of all files in a folder, and their contents."""
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("output", "kept"),
+    [
+        ("out", "out"),
+        ("out", "out/deep"),
+        ("out", "link"),
+        ("steps/step1", "steps"),
+        ("steps/step1/out", "steps"),
+        ("file://{}/out", "out"),
+        ("file://{}/steps/step1", "steps"),
+    ],
+)
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_steps_are_not_kept_in_the_output(job, tmp_path, output, kept, overwrite):
+    output = output.format(tmp_path) if "{}" in output else str(tmp_path / output)
+    (tmp_path / "steps").mkdir()
+    if output.endswith("step1/out"):
+        (tmp_path / "steps" / "step1").mkdir()
+    (tmp_path / "link").symlink_to("out")
+    if overwrite:
+        run(*job, output)
+    before = tree(tmp_path)
+    steps = []
+    with pytest.raises(local.OutputError, match="step_output would keep step 1 in .*give another folder") as caught:
+        run(
+            *job, output, step_output=tmp_path / kept, overwrite=overwrite,
+            progress=lambda phase, done, total: steps.append(phase),
+        )  # fmt: skip
+    assert tree(tmp_path) == before and steps == [] and "\n" not in str(caught.value)
+
+
+def test_kept_steps_are_replaced_with_the_output(job, tmp_path):
+    run(*job, tmp_path / "out", step_output=tmp_path / "steps")
+    assert sorted(pairs_of(tmp_path / "steps" / "step1")) == [("a", 3), ("is", 2), ("rose", 3)]
+    (tmp_path / "in.txt").write_text("new\n")
+    hint = "give another path, or overwrite=True to replace it"
+    with pytest.raises(local.OutputError, match=f"^the output {tmp_path}/steps/step1 already exists; {hint}$"):
+        run(*job, tmp_path / "again", step_output=tmp_path / "steps")
+    assert not (tmp_path / "again").exists()
+    run(*job, tmp_path / "out", step_output=tmp_path / "steps", overwrite=True)
+    assert pairs_of(tmp_path / "steps" / "step1") == [("new", 1)] and pairs_of(tmp_path / "out") == [(1, [2, "new"])]
+    assert sorted(os.listdir(tmp_path / "steps")) == ["step1"]
+
+
+def test_a_folder_of_a_step_that_no_job_has_made_is_found_before_the_first_step(job, tmp_path):
+    (tmp_path / "steps" / "step1").mkdir(parents=True)
+    (tmp_path / "steps" / "step1" / "mine").touch()
+    with pytest.raises(local.OutputError, match="^/.*/steps/step1 is not the output of a job that has succeeded"):
+        run(*job, tmp_path / "out", step_output=tmp_path / "steps", overwrite=True)
+
+
+def test_steps_are_kept_on_this_machine(job, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(local.OutputError, match="^step_output is a folder of this machine, not memory://steps$"):
+        run(*job, tmp_path / "out", step_output="memory://steps")
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["OutputAtUrl", "can_seek", "find_files", "opened", "opened_to_recognise", "reported", "size"]
+__all__ = ["OutputAtUrl", "can_seek", "find_files", "opened", "opened_to_recognise", "path_here", "reported", "size"]
 
 PIECE_NBYTES = 1 << 20
 
@@ -74,6 +74,12 @@ def opened_to_recognise(path: str) -> Any:
 def size(path: str) -> int:
     """Return the number of bytes of a file, 0 if its server does not say: it is read to its end then."""
     return locations.size(path) or 0
+
+
+def path_here(url: str) -> str | None:
+    """Return the path of a URL on this machine, file:///...; None for any other."""
+    fs, path = locations.file_system(url)
+    return path if type(fs).__module__ == "fsspec.implementations.local" else None
 
 
 def can_seek(path: str) -> bool:

@@ -18,7 +18,7 @@ from typedbytes._base.locations import is_url
 from typedbytes.jobs.errors import CommandError, JobError
 from typedbytes.jobs.hadoop_properties import check_by_key, part_options
 from typedbytes.jobs.history import StepHistory, bad_records_in, nbytes_of_parts, recorded
-from typedbytes.jobs.remote import OutputAtUrl
+from typedbytes.jobs.remote import OutputAtUrl, path_here
 from typedbytes.jobs.result import Result
 from typedbytes.jobs.script import (
     commands_of,
@@ -99,7 +99,7 @@ def _run_here(engine, job, commands, tasks, where, shown_output=None):
     if commands is None and tasks is None:
         refuse_own_job(job.script)
     with recorded(job, where) as history, tasks or Processes() as processes:
-        result = _Run(engine, history, processes).run(job, commands, tasks)
+        result = _Run(engine, history, processes, shown_output).run(job, commands, tasks)
         history.output = shown_output or result.output
         history.bad_records = bad_records_in(result.output) if job.report else []
         return result
@@ -108,10 +108,12 @@ def _run_here(engine, job, commands, tasks, where, shown_output=None):
 class _Run:
     """One run of a job: what its steps share."""
 
-    def __init__(self, engine, history, processes):
+    def __init__(self, engine, history, processes, url=None):
+        """url: what the output is copied to when the job is done."""
         self._engine = engine
         self._history = history
         self._processes = processes
+        self._url = url
 
     def run(self, job, commands, tasks):
         """Run all steps of a job."""
@@ -133,7 +135,8 @@ class _Run:
         if len(steps) == 1:
             return self._run_step(with_settings(job, settings[0]), steps[0])
         part_options(job.properties, "sequencefile")
-        return run_steps(self._run_step, job, steps, settings, processes.caretaker)
+        target = path_here(self._url) if self._url and job.step_output else None
+        return run_steps(self._run_step, job, steps, settings, processes.caretaker, target)
 
     def _run_step(self, job, commands, side_file_folders=()):
         start = time.monotonic()

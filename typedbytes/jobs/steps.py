@@ -13,10 +13,11 @@ import shutil
 from contextlib import suppress
 from dataclasses import replace
 
-from typedbytes._base.locations import written_parts
+from typedbytes._base.locations import is_url, written_parts
 from typedbytes.jobs.counters import Counters
 from typedbytes.jobs.environment import STEP
 from typedbytes.jobs.errors import JobError, OutputError
+from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.paths import absolute
 from typedbytes.jobs.properties import reducers_of, without_reducers
 from typedbytes.jobs.result import Result
@@ -74,23 +75,28 @@ def job_of_step(
         **start,
         name=f"{job.name or os.path.basename(job.script)}, step {number} of {len(outputs)}",
         output=outputs[number - 1],
-        overwrite=job.overwrite and is_last,
+        overwrite=job.overwrite and (is_last or bool(job.step_output)),
         output_format=job.output_format if is_last else between[1],
         output_by_key=job.output_by_key and is_last,
     )
 
 
 def run_steps(
-    run_step: RunStep, job: Job, steps: list[Commands], settings: list[Mapping[str, Any]], caretaker: Caretaker
+    run_step: RunStep,
+    job: Job,
+    steps: list[Commands],
+    settings: list[Mapping[str, Any]],
+    caretaker: Caretaker,
+    output: str | None = None,
 ) -> Result:
-    """Run the steps of a job, each by run_step, and return the Result of all; a JobError says which step failed."""
-    kept = _kept_folder(job)
+    """Run the steps of a job, each by run_step, and return the Result of all; a JobError says which step failed.
+
+    output: the path of this machine that the output of the job is copied to in the end, None if it is not.
+    """
     parent, base = os.path.split(check_output(job.output, job.overwrite))
     start = os.path.join(parent, f".{base[:50]}-{os.urandom(8).hex()}-step")
-    between = [
-        os.path.join(kept, job.library.step_folder(number)) if kept else f"{start}{number}"
-        for number in range(1, len(steps))
-    ]
+    kept = _kept_folders(job, len(steps), output or job.output)
+    between = kept or [f"{start}{number}" for number in range(1, len(steps))]
     results: list[Result] = []
     is_chain = not any("inputs" in own for own in settings)
     for number, (commands, own) in enumerate(zip(steps, settings), 1):
@@ -111,16 +117,37 @@ def run_steps(
     return _sum([replace(each, output=results[-1].output) for each in results])
 
 
-def _kept_folder(job):
-    """Return the folder in which the outputs of steps are kept, made if there is none; "" if they are not."""
+def _kept_folders(job, nsteps, output):
+    """Return the folders in which the outputs of all steps but the last are kept, and make their parent.
+
+    An empty list if they are not kept. Raises OutputError, before anything is made, where an output cannot be.
+    """
     if not job.step_output:
-        return ""
+        return []
+    if is_url(job.step_output):
+        raise OutputError(option_named("step_output") + f" is a folder of this machine, not {job.step_output}")
     path = absolute(job.step_output)
+    folders = [os.path.join(path, job.library.step_folder(number)) for number in range(1, nsteps)]
+    for number, folder in enumerate(folders, 1):
+        if _is_in(folder, output) or _is_in(output, folder):
+            raise OutputError(
+                option_named("step_output")
+                + f" would keep step {number} in {folder}, and the output of the job is {output}, where one would "
+                "replace the other: give another folder"
+            )
+        if os.path.lexists(folder):
+            check_output(folder, job.overwrite)
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
         raise OutputError(f"the folder {path} for the outputs of steps cannot be made: {error.strerror}") from None
-    return path
+    return folders
+
+
+def _is_in(path, folder):
+    """Return whether a path is a folder or in it."""
+    path, folder = os.path.realpath(path), os.path.realpath(folder)
+    return os.path.commonpath([path, folder]) == folder
 
 
 def _remove(paths):
