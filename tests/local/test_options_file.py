@@ -33,6 +33,44 @@ def test_options_of_a_file_and_of_its_profiles(job, tmp_path):
     assert "pyproject.toml is not TOML" in said
 
 
+@pytest.mark.parametrize(
+    ("text", "words", "code", "shown"),
+    [
+        ("[run]\ncombiner = true", ["--no-combiner"], 0, ""),
+        ("[run]\ncombiner = false", ["--combiner"], 64, ""),
+        ("[run]\ncombiner = true", ["--combiner"], 64, "--combiner"),
+        ("[run]\nfork = false", ["--fork"], 0, ""),
+        ("[run]\nfork = true", ["--no-fork"], 0, ""),
+        ("[run]\ncombiner = true\n[profile.p.run]\ncombiner = false", ["--profile", "p"], 0, "--no-combiner"),
+        ("[run]\ncombiner = false\n[profile.p.run]\ncombiner = true", ["--profile", "p"], 64, "--combiner"),
+        ("[run]\ncombiner = true\n[profile.p.run]\nno_combiner = true", ["--profile", "p"], 0, "--no-combiner"),
+        ("[run]\nfork = true\n[profile.p.run]\nno_fork = false", ["--profile", "p"], 0, "--fork"),
+        ("[run]\nno_fork = true\n[profile.p.run]\nno_fork = false", ["--profile", "p"], 0, ""),
+        ("[run]\nkeep_failed = true\n[profile.p.run]\nkeep_failed = false", ["--profile", "p"], 0, ""),
+        ("[run]\nreducers = 3\n[profile.p.run]\nr = 2", ["--profile", "p"], 0, "-r 2"),
+        ("[run]\narg = ['a']\n[profile.p.run]\narg = ['b']", ["--profile", "p"], 0, "--arg a --arg b"),
+    ],
+)
+def test_what_is_nearer_to_the_user_wins(tmp_path, text, words, code, shown):
+    """A profile over [run], the command line over both: a job without a combiner says which of them it has."""
+    script = write_script(tmp_path, "from typedbytes.streaming import lib, run\nrun(lib.countmapper, lib.sumreducer)")
+    (tmp_path / "in.txt").write_text("b a b\n")
+    (tmp_path / "typedbytes.toml").write_text(text)
+    _, said = command(tmp_path, "run", *words, script, "in.txt", code=code)
+    assert ("has no combiner" in said) == bool(code)
+    assert [line for line in said.splitlines() if "options of" in line] == [
+        f"typedbytes run: options of typedbytes.toml: {shown}"
+    ] * bool(shown)
+
+
+def test_a_bundle_of_the_command_line_takes_the_place_of_none(job, tmp_path):
+    (tmp_path / "typedbytes.toml").write_text("[submit]\nbundle = 'no.zip'")
+    command(tmp_path, "submit", "--no-bundle", "--dry-run", job, "in.txt", "-o", "sent")
+    (tmp_path / "typedbytes.toml").write_text("[submit]\nno_bundle = true")
+    _, said = command(tmp_path, "submit", "--bundle=no.zip", "--dry-run", job, "in.txt", "-o", "sent", code=64)
+    assert "make it with typedbytes bundle no.zip" in said
+
+
 def test_secrets_are_not_shown(job, tmp_path):
     (tmp_path / "typedbytes.toml").write_text(
         '[submit]\nenv = { AWS_SECRET_ACCESS_KEY = "hunter2" }\n'
@@ -79,6 +117,7 @@ def test_values_may_look_like_options(tmp_path):
         ("[run.D]\nmapreduce.job.reduces = 3", "[run]: D.mapreduce takes no table: a name with dots is one in quotes"),
         ('[run]\nquiet = true\nreducers = "x"', "argument -r/--reducers: expected an integer of at least 0, not 'x'"),
         ('[run]\nquiet = true\ncodec = "zip"', "argument --codec: invalid choice: 'zip'"),
+        ("[run]\nfork = true\nno_fork = true", "argument --no-fork: not allowed with argument --fork"),
     ],
 )
 @pytest.mark.parametrize("name", ["typedbytes.toml", "pyproject.toml"])

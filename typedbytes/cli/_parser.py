@@ -92,6 +92,17 @@ class Parser(argparse.ArgumentParser):
         """Return the other arguments."""
         return [action for action in self._actions if not action.option_strings]
 
+    def rivals(self, action: argparse.Action) -> list[argparse.Action]:
+        """Return the options that may not be given beside one."""
+        groups = [group._group_actions for group in self._mutually_exclusive_groups]
+        return [other for group in groups if action in group for other in group if other is not action]
+
+    @staticmethod
+    def has_option(arguments: list[str], flag: str) -> bool:
+        """Return whether an option is among the arguments, by its long name."""
+        given = arguments[: _end_of_options(arguments)]
+        return any(word == flag or word.startswith(f"{flag}=") for word in given)
+
     def _without_negatives(self, arguments):
         """Return the arguments with -3 as -n 3 where records are counted, and a value such as -3: in its option.
 

@@ -5,8 +5,9 @@
     [submit.D]                   a table, for options that take NAME=VALUE
     [profile.etl.submit]         what --profile etl adds
 
-Invariant: an option of the file is that of the command line, in front of those that the user gives, which win. What is
-wrong in the file is a Failure that names it.
+Invariant: an option of the file is that of the command line, in front of those that the user gives, which win; one of
+a profile wins over one of all runs; options that may be repeated add up. What is wrong in the file is a Failure that
+names it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typedbytes.jobs.job import Job
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from argparse import Action
     from collections.abc import Iterator, Mapping
     from typing import Any
 
@@ -41,16 +43,14 @@ def words_of_file(command: str, arguments: list[str], parser: Parser) -> list[st
     if profile is not None and f"profile.{profile}" not in sections:
         where = f"in {path}" if path else f"without a file {NAME}, or the variable {VARIABLE} with the path of one"
         raise Failure(USAGE, f"there is no profile {profile} {where}")
-    words: list[str] = []
+    found_options: list[tuple[Action, list[str]]] = []
     for name in (command, f"profile.{profile}.{command}"):
-        words += _words_of(sections.get(name, {}), f"{path}: [{name}]", command, parser)
+        of_section = [*_options_in(sections.get(name, {}), f"{path}: [{name}]", command, parser)]
+        _check(of_section, path, parser)
+        found_options = _added(found_options, of_section, parser)
+    words = _words_of(each for each in found_options if not _has_rival(arguments, each[0], parser))
     if not words:
         return []
-    remember_secrets(words)
-    try:
-        parser.parse(words)
-    except Failure as failure:
-        raise Failure(failure.status, f"{path}: {failure}") from None
     if not {"-q", "--quiet"} & {*arguments, *words}:
         say_message(f"options of {path}: {' '.join(without_secret_values(words))}")
     return words
@@ -117,7 +117,39 @@ def _tables(parent, prefix, known, path):
         yield f"{prefix}{name}", value
 
 
-def _words_of(options: Mapping[str, Any], where: str, command: str, parser: Parser) -> Iterator[str]:
+def _check(options, path, parser):
+    """Raise a Failure that names the file for options that cannot be those of a command."""
+    words = _words_of(options)
+    remember_secrets(words)
+    try:
+        parser.parse(words)
+    except Failure as failure:
+        raise Failure(failure.status, f"{path}: {failure}") from None
+
+
+def _added(options, later, parser):
+    """Return options and later ones, without those that a later one takes the place of."""
+    replaced = []
+    for action, words in later:
+        if not isinstance(action.default, list):
+            replaced += [action, *(parser.rivals(action) if words else ())]
+    return [*(each for each in options if each[0] not in replaced), *later]
+
+
+def _has_rival(arguments, action, parser):
+    """Return whether the command line has an option that may not be given beside one of the file."""
+    flags = [flag for other in parser.rivals(action) for flag in other.option_strings]
+    return any(parser.has_option(arguments, flag) for flag in flags)
+
+
+def _words_of(options):
+    return [word for _, words in options for word in words]
+
+
+def _options_in(
+    options: Mapping[str, Any], where: str, command: str, parser: Parser
+) -> Iterator[tuple[Action, list[str]]]:
+    """Yield the options of a section, each with its words: none for a switch that is off."""
     known = {
         flag: action
         for action in parser.options()
@@ -135,7 +167,10 @@ def _words_of(options: Mapping[str, Any], where: str, command: str, parser: Pars
             raise Failure(USAGE, f"{where}: {name} takes {'a value' if takes_value(action) else 'true or false'}")
         if isinstance(value, bool):
             off = f"--no-{flag[2:]}"
-            yield from [flag] if value else [off] if off in known else []
+            if value or off not in known:
+                yield action, [flag] if value else []
+            else:
+                yield known[off], [off]
             continue
         if isinstance(value, dict) and flag in named:
             items = [f"{key}={_text(item, where, f'{name}.{key}')}" for key, item in value.items()]
@@ -143,11 +178,13 @@ def _words_of(options: Mapping[str, Any], where: str, command: str, parser: Pars
             items = [_text(item, where, name) for item in value]
         else:
             items = [_text(value, where, name)]
+        words: list[str] = []
         for item in items:
             if flag in named and "=" not in item:
                 raise Failure(USAGE, f"{where}: {name} takes NAME=VALUE, not {item!r}")
             joined = f"{flag}={item}" if len(flag) > 2 else f"{flag}{item}"
-            yield from [joined] if item.startswith("-") else [flag, item]
+            words += [joined] if item.startswith("-") else [flag, item]
+        yield action, words
 
 
 def _text(value, where, name):
