@@ -596,8 +596,9 @@ class Walk(reference.Walk):
 
 def records_with_tags_alike(members, code):
     """Return the members that are told apart by their tags: all have the same form, and in a MAP the same key."""
-    tagged = [member for member in members if is_record(split(*member)[0]) and fields_of(*split(*member)).tag]
-    tags = {(fields_of(*split(*member)).is_array, code == MAP and fields_of(*split(*member)).tag[0]) for member in tagged}
+    found = [(member, fields_of(*split(*member))) for member in members if is_record(split(*member)[0])]
+    tagged = [member for member, fields in found if fields.tag]
+    tags = {(fields.is_array, code == MAP and fields.tag[0]) for _, fields in found if fields.tag}
     return tagged if len(tagged) > 1 and len(tags) == 1 else []
 
 
