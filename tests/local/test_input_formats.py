@@ -1,15 +1,20 @@
 """Inputs of a job as CSV, JSON lines and whole files, beside plain Python's csv and json."""
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
 import os
 import random
+import subprocess
 
 import pytest
 
-from support.local_jobs import pairs_of, run, write_script
+import typedbytes as tb
+from support.local_jobs import RUN, pairs_of, run, write_script
+from support.streaming_support import environment
 from typedbytes import hadoop, local
 
 PAIRS = "from typedbytes import streaming; streaming.run(lambda key, value: [(key, value)])"
@@ -84,6 +89,58 @@ def test_compressed_and_empty_files(tmp_path):
     run(write_script(tmp_path, PAIRS), tmp_path / "in", tmp_path / "out", **options)
     found = [row for _, row in pairs_of(tmp_path / "out")]
     assert sorted(map(repr, found)) == sorted(map(repr, [*rows, {"id": "1"}, {"id": ""}, {"id": "2"}]))
+
+
+CONTENTS = {"csv": b"id,n\n0,1\n1,2\n", "json": b'{"id": "0", "n": "1"}\n{"id": "1", "n": "2"}\n'}
+ROWS = [{"id": "0", "n": "1"}, {"id": "1", "n": "2"}]
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("input_format", ["csv", "json"])
+def test_compressed_files_are_decompressed_whatever_their_names(tmp_path, input_format, compress):
+    data = compress(CONTENTS[input_format])
+    (tmp_path / "in.csv").write_bytes(data)
+    script = write_script(tmp_path, PAIRS)
+    run(script, tmp_path / "in.csv", tmp_path / "out", input_format=input_format, inline=True)
+    assert [value for _, value in pairs_of(tmp_path / "out")] == ROWS
+    words = [*RUN, script, "-", "--inline", "--quiet", "--output-format", "json", "--input-format", input_format]
+    done = subprocess.run(words, input=data, env=environment(), capture_output=True, check=True)
+    assert [json.loads(line)["n"] for line in done.stdout.splitlines()] == ["1", "2"]
+
+
+def test_lines_of_a_compressed_file_under_another_name(tmp_path):
+    (tmp_path / "in.txt").write_bytes(gzip.compress(b"a\nb\n"))
+    run(write_script(tmp_path, PAIRS), tmp_path / "in.txt", tmp_path / "out", input_format="text", inline=True)
+    assert pairs_of(tmp_path / "out") == [(0, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"PK\x03\x04\x14\0", "zip{}, not {}; correct it, or give its format with input_format$"),
+        (b"PAR1\x15\x04", "parquet{}, not {}; .*; typedbytes convert makes records of a table$"),
+        (tb.dumps("a") * 2, "binary data{}, not {}; correct it"),
+        (b"id,n\n0,\0\n", "binary data{}, not {}; correct it"),
+        ("id,n\n0,1\n".encode("utf-16"), "text in UTF-16{}; convert it to UTF-8: iconv -f UTF-16 -t UTF-8$"),
+    ],
+    ids=["zip", "Parquet", "typed bytes", "NUL", "UTF-16"],
+)
+@pytest.mark.parametrize("input_format", ["csv", "json"])
+def test_binary_data_is_neither_csv_nor_json(tmp_path, input_format, data, said, compress):
+    path = tmp_path / f"in.{input_format}"
+    path.write_bytes(compress(data))
+    inside = "" if compress is bytes else " inside gzip"
+    said = said.format(inside, {"csv": "CSV", "json": "lines of JSON"}[input_format])
+    with pytest.raises(local.InputError, match=f"^{path}: {said}"):
+        run(write_script(tmp_path, PAIRS), path, tmp_path / "out", input_format=input_format, inline=True)
+
+
+def test_text_in_utf_16_is_named(tmp_path):
+    (tmp_path / "in.txt").write_bytes("a\n".encode("utf-16"))
+    with pytest.raises(local.InputError, match="in.txt: text in UTF-16; convert it to UTF-8"):
+        run(write_script(tmp_path, PAIRS), tmp_path / "in.txt", tmp_path / "out", inline=True)
+    run(write_script(tmp_path, PAIRS), tmp_path / "in.txt", tmp_path / "out", inline=True, input_format="text")
 
 
 @pytest.mark.parametrize(

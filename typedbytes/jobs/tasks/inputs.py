@@ -4,10 +4,11 @@ Here: names, sizes, kinds of files and the bytes of a split as pairs of typed by
 belongs to the job once for each path that names it; no named file is skipped silently.
 
 A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task. A file of typed bytes, known by its name
-(.tb or .typedbytes), gives its pairs and is one split. Anything else is lines of text, as TextInputFormat reads them,
-decompressed when the name or the first bytes say so (.gz, .bz2, .zst, .xz, .lzo, .deflate, .snappy, .lz4, .lzo_deflate)
-and then one split too, except by bzip2, which is split as in Hadoop; other binary data is refused. A file whose size is
-reported as 0 is read to its end: files of /proc and of some file systems in user space report that.
+(.tb or .typedbytes), gives its pairs and is one split. Anything else is lines of text, as TextInputFormat reads them.
+Text, JSON and CSV are decompressed when the name or the first bytes say so (.gz, .bz2, .zst, .xz, .lzo, .deflate,
+.snappy, .lz4, .lzo_deflate) and are then one split too, except lines in bzip2, which are split as in Hadoop; other
+binary data is refused, but by the format text. A file whose size is reported as 0 is read to its end: files of /proc
+and of some file systems in user space report that.
 """
 
 from __future__ import annotations
@@ -50,10 +51,12 @@ CHUNK_NBYTES = 1 << 18
 
 TEXT, PAIRS, SEQUENCE_FILE = "text", "pairs", "sequencefile"
 JSON, CSV, FILE = "json", "csv", "file"  # lines and rows, which tasks parse; a whole file
+AUTO = "auto"  # a file of any kind but JSON, CSV and FILE, by what is in it
 RAW_TEXT = "raw text"  # the lines of a text, not pairs
 BZIP2 = "bzip2"  # files of bzip2 can be split
 
 HEAD_NBYTES = 1 << 12  # read to recognise the format of a file
+UTF_16 = tuple(mark for mark, encoding in magic.BYTE_ORDER_MARKS.items() if encoding == "UTF-16")
 
 
 @dataclass(frozen=True)
@@ -160,10 +163,7 @@ def _combined(splits, split_size):
 def _splits_of(path, format_name, split_size):
     try:
         nbytes = remote.size(path)
-        if format_name == "auto":
-            kind, codec = _recognised(path)
-        else:
-            kind, codec = format_name, _codec_named(path) if format_name in (TEXT, JSON, CSV) else None
+        kind, codec = _kind_of(path, format_name)
         is_whole = (
             kind in (PAIRS, FILE)
             or (nbytes / split_size > SLOP and not remote.can_seek(path))
@@ -191,40 +191,53 @@ def _codec_named(path):
         raise InputError(f"{path}: {error}") from None
 
 
-def _recognised(path):
+def _kind_of(path, format_name):
     """Return the kind and the compression of a file; raises InputError for binary data that would be read as text."""
+    if format_name in (FILE, PAIRS, SEQUENCE_FILE):
+        return format_name, None
     with remote.opened_to_recognise(path) as file:
         head = file.read(HEAD_NBYTES)
-    if magic.is_sequence_file(head):
+    if format_name == AUTO and magic.is_sequence_file(head):
         return SEQUENCE_FILE, None
-    if path.endswith((".tb", ".typedbytes")):
+    if format_name == AUTO and path.endswith((".tb", ".typedbytes")):
         return PAIRS, None
+    kind = TEXT if format_name == AUTO else format_name
     codec = _codec_named(path) or magic.compression_of(head)
     if codec:
         try:
             with remote.opened(path) as raw, io.BufferedReader(_decompressed(raw, codec)) as file:
                 head = file.read(HEAD_NBYTES)
         except (OSError, DecodeError):
-            return TEXT, codec  # the task that reads it reports the error
+            return kind, codec  # the task that reads it reports the error
         except ModuleNotFoundError as error:
             raise InputError(f"{path}: {error}") from None
-    _check_text(path, head, codec)
-    return TEXT, codec
+    if format_name != TEXT:
+        _check_text(path, format_name, head, codec)
+    return kind, codec
 
 
-def _check_text(path, head, codec):
+def _check_text(path, format_name, head, codec):
     """Raise InputError if the first bytes are binary data: they contain a NUL, or are those of another format."""
     name = magic.name_of(head)
-    if name or b"\0" in head:
-        what = f"{name or 'binary data'}{f' inside {codec}' if codec else ''}"
-        convert = "; typedbytes convert makes records of a table" if name in ("parquet", "arrow", "arrow-file") else ""
+    if not name and b"\0" not in head:
+        return
+    inside = f" inside {codec}" if codec else ""
+    if not name and head.startswith(UTF_16):
+        raise InputError(f"{path}: text in UTF-16{inside}", hint="convert it to UTF-8: iconv -f UTF-16 -t UTF-8")
+    what = f"{name or 'binary data'}{inside}"
+    convert = "; typedbytes convert makes records of a table" if name in ("parquet", "arrow", "arrow-file") else ""
+    if format_name != AUTO:
         raise InputError(
-            f"{path}: cannot tell the format: {what}, not text, not a SequenceFile, not named .tb",
-            hint=option_named("input_format", "pairs")
-            + " reads it as typed bytes, "
-            + option_named("input_format", "text")
-            + f" as lines{convert}",
+            f"{path}: {what}, not {'CSV' if format_name == CSV else 'lines of JSON'}",
+            hint="correct it, or give its format with " + option_named("input_format") + convert,
         )
+    raise InputError(
+        f"{path}: cannot tell the format: {what}, not text, not a SequenceFile, not named .tb",
+        hint=option_named("input_format", "pairs")
+        + " reads it as typed bytes, "
+        + option_named("input_format", "text")
+        + f" as lines{convert}",
+    )
 
 
 def _decompressed(file, codec):
