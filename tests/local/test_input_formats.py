@@ -8,6 +8,7 @@ import json
 import lzma
 import os
 import random
+import re
 import subprocess
 
 import pytest
@@ -236,6 +237,17 @@ def test_whole_files_are_paths_and_bytes(tmp_path):
     result = run(write_script(tmp_path, PAIRS), folder, tmp_path / "out", **options)
     assert dict(pairs_of(tmp_path / "out")) == {str(folder / name): data for name, data in contents.items()}
     assert (result.nmaps, result.records_in) == (3, 3)
+
+
+def test_the_name_of_a_whole_file_that_no_key_can_be_is_an_error_before_the_job(tmp_path):
+    name = os.path.join(tmp_path, os.fsdecode(b"caf\xe9.txt"))
+    with open(name, "wb") as file:
+        file.write(b"x")
+    message = re.escape(f"{name}: the name is not UTF-8, which the key of a whole file has to be: rename the file")
+    for inline in (False, True):
+        with pytest.raises(local.InputError, match=f"^{message}$"):
+            run(write_script(tmp_path, PAIRS), name, tmp_path / "out", input_format="file", inline=inline)
+    run(write_script(tmp_path, PAIRS), name, tmp_path / "out")
 
 
 def test_several_formats_in_one_job(tmp_path):

@@ -193,6 +193,8 @@ def _codec_named(path):
 
 def _kind_of(path, format_name):
     """Return the kind and the compression of a file; raises InputError for binary data that would be read as text."""
+    if format_name == FILE:
+        _check_name(path)
     if format_name in (FILE, PAIRS, SEQUENCE_FILE):
         return format_name, None
     with remote.opened_to_recognise(path) as file:
@@ -214,6 +216,15 @@ def _kind_of(path, format_name):
     if format_name != TEXT:
         _check_text(path, format_name, head, codec)
     return kind, codec
+
+
+def _check_name(path):
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{path}: the name is not UTF-8, which the key of a whole file has to be: rename the file"
+        ) from None
 
 
 def _check_text(path, format_name, head, codec):
