@@ -152,6 +152,39 @@ def test_patterns_leave_hidden_names_out(tmp_path):
     assert bad(66, "cat", f"{tmp_path}/?SUCCESS")[1].endswith("?SUCCESS: matches no file")
 
 
+PATTERNS = [
+    "*/*.tb", "**", "**/c.tb", "*/**", "a/**", "a**/c.tb", "**/*/c.tb", ".g*/*", "?git/*", "[.a]*/c.tb", "*/.*",
+    "**/.*", "*/", "**/", "_*/*", "*/*/*", "none/**",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_pattern_in_a_url_finds_what_one_in_a_path_finds(tmp_path, pattern):
+    """With ** as with *: fsspec would find each folder beside what is in it, which would be read twice."""
+    memory = fsspec.filesystem("memory")
+    memory.store.clear()
+    memory.pseudo_dirs[:] = [""]
+    for name in ("b.tb", "a/c.tb", "a/.h.tb", "a/d/c.tb", ".git/c.tb", "_t/c.tb", "a/.x/c.tb", "e/c.tb"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(ONE)
+        memory.pipe(f"/in/{name}", ONE)
+    here = [path.rstrip("/") for path in locations.glob_paths(f"{tmp_path}/{pattern}")]
+    assert [path.rstrip("/") for path in locations.glob_paths(f"file://{tmp_path}/{pattern}")] == [
+        f"file://{path}" for path in here
+    ]
+    assert [path.rstrip("/") for path in locations.glob_paths(f"memory://in/{pattern}")] == [
+        path.replace(f"{tmp_path}", "memory:///in") for path in here
+    ]
+
+
+def test_no_file_is_read_twice_for_a_pattern_in_a_url(tmp_path):
+    for name, data in (("d/a.tb", ONE), ("d/b.tb", TWO)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    for pattern in ("d/**", "d**", "**"):
+        assert good("cat", f"{tmp_path}/{pattern}") == good("cat", f"file://{tmp_path}/{pattern}") == ONE + TWO
+
+
 def test_inputs_that_cannot_be_opened(tmp_path):
     assert bad(66, "cat", str(tmp_path / "no"))[1] == f"{tmp_path}/no: No such file or directory"
     assert bad(66, "from-json", str(tmp_path))[1] == f"{tmp_path}: no part files in it"

@@ -126,7 +126,7 @@ def _is_native_hdfs(kind):
 def glob_paths(path: str) -> list[str]:
     """Return the paths or URLs that a pattern matches, in order, and anything else as it is.
 
-    Names that start with _ or a dot match only patterns that do.
+    Names that start with _ or a dot match only patterns that do. ** is as *, in a URL too.
     """
     pattern = os.fspath(path)
     if not is_pattern(pattern) or os.path.exists(pattern):
@@ -138,7 +138,21 @@ def glob_paths(path: str) -> list[str]:
     fs, remote = file_system(pattern)
     if fs.exists(remote):
         return [path]
-    return visible_paths(map(fs.unstrip_protocol, fs.glob(remote)), pattern)
+    while "**" in remote:
+        remote = remote.replace("**", "*")  # fsspec would find folders at any depth, and what is in them once more
+    if pattern.endswith("/"):  # it is for folders alone, which the path of a URL leaves out
+        remote = f"{remote.rstrip('/')}/"
+    found = [each for each in fs.glob(remote) if _has_visible_folders(each, remote)]
+    return visible_paths(map(fs.unstrip_protocol, found), pattern)
+
+
+def _has_visible_folders(path, pattern):
+    """Return whether no part of a path starts with a dot where that of the pattern does not, as the module glob has it.
+
+    A path may begin otherwise than the pattern: they are compared from their ends.
+    """
+    parts = zip(*(reversed(each.rstrip("/").split("/")) for each in (path, pattern)))
+    return all(part.startswith(".") or not name.startswith(".") for name, part in parts)
 
 
 def is_pattern(path: str) -> bool:
