@@ -37,7 +37,14 @@ class Page:
     raw: bytes = b""
 
 Visits = list[Visit]
+Day = typing.Union[datetime.date, None]
+DayOrKey = typing.Union[datetime.date, uuid.UUID, None]
+DayOrText = typing.Union[datetime.date, str]
+PriceOrKey = typing.Union[decimal.Decimal, uuid.UUID]
+VisitOrPage = typing.Union[Visit, Page]
+VisitOrMap = typing.Union[Visit, dict[str, int]]
 """
+exec(MODULE, IN_MODULE := {"__name__": __name__})
 ROW = ("ann", 1777636800000000, 20574, 1777636800000, 90_000_000)
 SHOWN = {
     "user": "ann",
@@ -339,3 +346,30 @@ def test_pairs_have_two_classes(import_printed):
 def test_damage_is_reported_as_elsewhere():
     _, message = bad(65, "schema", "--values", "--python", stdin=tb.dumps(1) + b"\x03\0")
     assert "at offset 7, record 1" in message
+
+
+@pytest.mark.parametrize(
+    "kind, values, shown",
+    [
+        ("Day", [dt.date(2020, 1, 1), None], ["2020-01-01", None]),
+        ("DayOrKey", [dt.date(2020, 1, 1), ID, None], [18262, {"bytes": "AAAAAAAAAAAAAAAAAAAABQ=="}, None]),
+        ("DayOrText", [dt.date(2020, 1, 1), "2020-01-01"], [18262, "2020-01-01"]),
+        ("PriceOrKey", [decimal.Decimal("1.50"), ID], ["1.50", {"bytes": "AAAAAAAAAAAAAAAAAAAABQ=="}]),
+    ],
+)
+def test_members_of_a_union_are_shown_in_forms_that_are_told_apart(kind, values, shown):
+    data = b"".join(tb.dumps(value, type=eval(kind, IN_MODULE)) for value in values)
+    lines = good("to-json", "--values", "--type", f"visits:{kind}", stdin=data)
+    assert rows(lines) == shown
+    assert good("from-json", stdin=lines) == data or kind == "Day"
+    good("validate", "--values", "--type", f"visits:{kind}", stdin=good("from-json", stdin=lines))
+
+
+@pytest.mark.parametrize(
+    "kind, other", [("VisitOrPage", {"url": "u", "visits": [], "raw": b""}), ("VisitOrMap", {"user": 1})]
+)
+def test_a_record_beside_a_map_in_a_union_is_shown_as_what_it_is(kind, other):
+    data = FULL + tb.dumps(other)
+    lines = good("to-json", "--values", "--type", f"visits:{kind}", stdin=data)
+    assert [[*row] for row in rows(lines)] == [["vector"], [*other]]
+    good("validate", "--values", "--type", f"visits:{kind}", stdin=good("from-json", stdin=lines))

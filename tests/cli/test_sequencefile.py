@@ -338,6 +338,26 @@ def test_a_sequence_file_without_records_keeps_its_classes():
     assert raw_pairs(good("convert", "--to", "sequencefile", stdin=data))[:2] == raw_pairs(data)[:2]
 
 
+@pytest.mark.parametrize(
+    "command", ["cat", "uniq", "sort", "sample -p 0", "sample -n 5", "tail", "top", "head -n 0",
+                "slice -r 5:", "slice -r :0", "slice -r -3:"],
+)  # fmt: skip
+def test_an_output_without_records_has_the_classes_of_the_input(command, tmp_path):
+    data = written([], key_class="Text", value_class="IntWritable", metadata={"made by": "me"})
+    path = tmp_path / "part-00000"
+    path.write_bytes(data)
+    good(*command.split(), "--to", "sequencefile", "-o", str(path), str(path))
+    assert raw_pairs(path.read_bytes()) == raw_pairs(data)
+
+
+@pytest.mark.parametrize(
+    "command", ["head -n 0", "tail -n 0", "top -n 0", "sample -n 0", "slice -r :0", "slice -r -2:-3"]
+)
+def test_a_choice_of_no_records_has_the_classes_of_the_input(command):
+    data = written([("a", 1), ("b", 2)], key_class="Text", value_class="IntWritable", metadata={"made by": "me"})
+    assert raw_pairs(good(*command.split(), "--to", "sequencefile", stdin=data)) == (*raw_pairs(data)[:3], [])
+
+
 def damaged():
     """Return a file with two blocks damaged, and the pairs of the others."""
     whole = written(PAIRS, compression="block", block_size=400)

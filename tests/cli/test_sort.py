@@ -80,6 +80,13 @@ def test_values_without_an_order(file):
 UNSORTED = [((i * 7919) % 5000 - 2500, "x" * (i % 50)) for i in range(60_000)]
 
 
+def test_the_order_of_all_bytes_stands_alone():
+    for words in (["bytes", "value"], ["value", "bytes"], ["bytes", "bytes"]):
+        by = [word for order in words for word in ("--by", order)]
+        message = bad(64, "sort", "--pairs", *by, stdin=b"")[1]
+        assert message == "--by bytes leaves no ties to another --by: it stands alone"
+
+
 def test_sort(file):
     data = tb.Encoder().encode_pairs(UNSORTED)
     expected = tb.Encoder().encode_pairs(sorted(UNSORTED, key=lambda pair: tb.dumps(pair[0])))

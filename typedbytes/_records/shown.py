@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typedbytes._records import resolve
 from typedbytes._records.model import nodes_within
+from typedbytes._records.unions import forms_of, tells_apart
 
 TYPE_CHECKING = False
 
@@ -18,11 +19,32 @@ TEXTS = {"date", "datetime", "time", "timedelta", "uuid"}
 
 
 def node_of_text(annotation: Any) -> Node:
-    """Return what an annotation says, but with each record as a MAP, and ISO 8601 text where there is such a form."""
+    """Return what an annotation says, but with each record as a MAP, and ISO 8601 text where there is such a form.
+
+    Members of a union that would then have a form in common stay as they are: they are read from it again.
+    """
     root = resolve(annotation)
-    for node in nodes_within(root):
-        if node.kind in TEXTS:
+    nodes = [*nodes_within(root)]
+    alike = [member for node in nodes if node.kind == "union" for member in _alike(node.members)]
+    records = [node.record for node in alike if node.kind == "record"]
+    for node in nodes:
+        if node.kind in TEXTS and all(node is not each for each in alike):
             node.text = True
-        if node.kind == "record":
+        if node.kind == "record" and all(node.record is not each for each in records):
             node.record.form = "MAP"
     return root
+
+
+def _alike(members):
+    """Return the members of a union that as text or as a MAP could be taken for another."""
+    return [
+        node
+        for node in members
+        for other in members
+        if node is not other and not tells_apart(node, other) and _shown(node) & (_shown(other) | forms_of(other))
+    ]
+
+
+def _shown(node):
+    """Return the forms in which a type is shown."""
+    return {"STRING"} if node.kind in TEXTS else {"MAP"} if node.kind == "record" else forms_of(node)

@@ -52,7 +52,7 @@ class Records:
     def __init__(self, form, output, **more):
         name = format_of(form, output)
         self._sink = _sink(name, form, output, **more)
-        self._is_sequence_file = name == "sequencefile"
+        self._is_sequence_file = self.lacks_header = name == "sequencefile"
         # On a terminal each record is shown at once.
         self._nbytes = 1 if output.is_terminal else BUFFER_NBYTES
 
@@ -62,11 +62,16 @@ class Records:
     def __exit__(self, kind, error, traceback):
         self._sink.close(is_complete=kind is None)
 
+    def expect(self, reader):
+        """Prepare for the records of this reader: a SequenceFile has its classes even if none of them is written."""
+        if not is_empty(reader):
+            self._sink.expect(reader)
+            self.lacks_header = False
+
     @contextmanager
     def writer(self, reader):
         """Yield a Writer of encoded records of the kind this reader gives; key and value may be written separately."""
-        if not is_empty(reader):
-            self._sink.expect(reader)
+        self.expect(reader)
         with typedbytes.Writer(UntilFailure(self._sink.write), buffer_size=self._nbytes) as writer:
             yield writer
 

@@ -13,7 +13,7 @@ def copy_range(inputs, records, wanted):
     """Copy the records whose numbers are in a range to Records."""
     here, due = 0, wanted.start
     for name in inputs:
-        if due >= wanted.stop:
+        if due >= wanted.stop and not records.lacks_header:
             return
         with inputs.reading(name) as reader, records.writer(reader) as writer:
             while due < wanted.stop:
@@ -35,13 +35,13 @@ def copy_range(inputs, records, wanted):
 
 def copy_from_end(inputs, records, wanted):
     """Copy the records of a slice that counts from the end to Records."""
-    for reader, chosen in groupby(_chosen_from_end(inputs, wanted), itemgetter(0)):
+    for reader, chosen in groupby(_chosen_from_end(inputs, records, wanted), itemgetter(0)):
         with records.writer(reader) as writer:
             for _, record in chosen:
                 writer.write_raw(record)
 
 
-def _chosen_from_end(inputs, wanted):
+def _chosen_from_end(inputs, records, wanted):
     """Yield (reader, record); as many records are held as the negative numbers may mean."""
     max_held = -min(wanted.start, wanted.stop)
     before = range(wanted.start, sys.maxsize, wanted.step) if wanted.start >= 0 else ()
@@ -49,6 +49,7 @@ def _chosen_from_end(inputs, wanted):
     total = 0
     for name in inputs:
         with inputs.reading(name) as reader:
+            records.expect(reader)
             for record in reader:
                 total += 1
                 held.append((reader, joined(record)))

@@ -7,6 +7,7 @@ import tempfile
 
 from typedbytes._sorting import external
 from typedbytes.cli._arguments import MEMORY, RecordSettings, option, positive, switch
+from typedbytes.cli._failure import USAGE, Failure
 from typedbytes.cli._input import progress
 from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED
@@ -31,7 +32,8 @@ class Settings(RecordSettings):
     by: list[str] | None = option(
         "--by", action="append", metavar="ORDER",
         help=(
-            "what to sort by: bytes (Hadoop's order), key, value, or a path as for cut; repeat it to break ties (bytes)"
+            "what to sort by: bytes (Hadoop's order, of all bytes), or key, value, or a path as for cut; repeat these "
+            "to break ties (bytes)"
         ),
     )  # fmt: skip
     reverse: bool = switch("-r", "--reverse", help="the largest first")
@@ -57,7 +59,10 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes sort --memory 4G < big.tb | typedbytes uniq > distinct.tb
     """
     inputs = SortInputs(Inputs(settings, CHECK_UNDECIDED), settings.to == "sequencefile")
-    fields = Fields(settings.by, "--by", settings.dialect) if settings.by and settings.by != ["bytes"] else None
+    order = settings.by or ["bytes"]
+    if "bytes" in order and len(order) > 1:
+        raise Failure(USAGE, "--by bytes leaves no ties to another --by: it stands alone")
+    fields = Fields(order, "--by", settings.dialect) if order != ["bytes"] else None
     with inputs.name_failures():
         if format_of(settings, output) != "typedbytes":
             _sort_and_convert(inputs, settings, output, fields)
