@@ -31,7 +31,8 @@ from typedbytes.jobs.script import (
 from typedbytes.jobs.shipped import ship_files
 from typedbytes.jobs.source import Source
 from typedbytes.jobs.steps import run_steps, with_settings
-from typedbytes.jobs.tasks.inputs import PAIRS, find_files, make_splits, pairs_in, with_raw_text
+from typedbytes.jobs.tasks.input_kinds import PAIRS
+from typedbytes.jobs.tasks.inputs import find_files, make_splits, pairs_in, with_raw_text
 from typedbytes.jobs.tasks.output_folder import OutputFolder
 from typedbytes.jobs.tasks.processes import Processes
 

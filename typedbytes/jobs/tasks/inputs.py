@@ -1,20 +1,17 @@
 """The input of a job: paths and patterns, the files they name, and splits as Hadoop's FileInputFormat makes.
 
-Here: names, sizes, kinds of files and the bytes of a split as pairs of typed bytes. Not here: tasks. Invariant: a file
-belongs to the job once for each path that names it; no named file is skipped silently.
+Here: names, sizes and the bytes of a split as pairs of typed bytes. Not here: which kind a file is, and tasks.
+Invariant: a file belongs to the job once for each path that names it; no named file is skipped silently.
 
-A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task. A file of typed bytes, known by its name
-(.tb or .typedbytes), gives its pairs and is one split. Anything else is lines of text, as TextInputFormat reads them.
-Text, JSON and CSV are decompressed when the name or the first bytes say so (.gz, .bz2, .zst, .xz, .lzo, .deflate,
-.snappy, .lz4, .lzo_deflate) and are then one split too, except lines in bzip2, which are split as in Hadoop; other
-binary data is refused, but by the format text. A file whose size is reported as 0 is read to its end: files of /proc
-and of some file systems in user space report that.
+A SequenceFile gives the typed bytes that Hadoop's streaming gives to a task, a file of typed bytes its pairs, and text
+its lines, as TextInputFormat reads them. Text, JSON and CSV that are compressed are one split, except lines in bzip2,
+which are split as in Hadoop. A file whose size is reported as 0 is read to its end: files of /proc and of some file
+systems in user space report that.
 """
 
 from __future__ import annotations
 
 import glob
-import io
 import os
 import stat
 from contextlib import nullcontext, suppress
@@ -22,17 +19,26 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from typedbytes import PairReader, PairWriter
-from typedbytes._base import magic
-from typedbytes._base.compression import compression_of_text, decompressed_as, put_back
 from typedbytes._base.locations import NestedFolderError, is_url, parts, visible_paths
 from typedbytes._sorting import LineReader
 from typedbytes.errors import DecodeError
 from typedbytes.jobs import remote
 from typedbytes.jobs.errors import InputError, nested_folder
 from typedbytes.jobs.input_formats import formats_of
-from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.paths import absolute
 from typedbytes.jobs.tasks.file_inputs import CsvRows, WholeFile, check_end, has_quotes
+from typedbytes.jobs.tasks.input_kinds import (
+    BZIP2,
+    CSV,
+    FILE,
+    JSON,
+    PAIRS,
+    RAW_TEXT,
+    SEQUENCE_FILE,
+    TEXT,
+    decompressed,
+    kind_of,
+)
 from typedbytes.sequencefile import Reader
 
 TYPE_CHECKING = False
@@ -43,20 +49,11 @@ if TYPE_CHECKING:
 
     from typedbytes.jobs.job import Path
 
-__all__ = ["PAIRS", "Split", "find_files", "make_splits", "open_split", "pairs_in", "with_raw_text"]
+__all__ = ["Split", "find_files", "make_splits", "open_split", "pairs_in", "with_raw_text"]
 
 BLOCK_NBYTES = 32 << 20  # fs.local.block.size
 SLOP = 1.1  # the last split of a file may be larger by this factor: FileInputFormat.SPLIT_SLOP
 CHUNK_NBYTES = 1 << 18
-
-TEXT, PAIRS, SEQUENCE_FILE = "text", "pairs", "sequencefile"
-JSON, CSV, FILE = "json", "csv", "file"  # lines and rows, which tasks parse; a whole file
-AUTO = "auto"  # a file of any kind but JSON, CSV and FILE, by what is in it
-RAW_TEXT = "raw text"  # the lines of a text, not pairs
-BZIP2 = "bzip2"  # files of bzip2 can be split
-
-HEAD_NBYTES = 1 << 12  # read to recognise the format of a file
-UTF_16 = tuple(mark for mark, encoding in magic.BYTE_ORDER_MARKS.items() if encoding == "UTF-16")
 
 
 @dataclass(frozen=True)
@@ -163,7 +160,7 @@ def _combined(splits, split_size):
 def _splits_of(path, format_name, split_size):
     try:
         nbytes = remote.size(path)
-        kind, codec = _kind_of(path, format_name)
+        kind, codec = kind_of(path, format_name)
         is_whole = (
             kind in (PAIRS, FILE)
             or (nbytes / split_size > SLOP and not remote.can_seek(path))
@@ -182,83 +179,6 @@ def _splits_of(path, format_name, split_size):
         yield Split(path, kind, start, split_size, codec)
         start += split_size
     yield Split(path, kind, start, nbytes - start, codec)
-
-
-def _codec_named(path):
-    try:
-        return compression_of_text(path)
-    except DecodeError as error:
-        raise InputError(f"{path}: {error}") from None
-
-
-def _kind_of(path, format_name):
-    """Return the kind and the compression of a file; raises InputError for binary data that would be read as text."""
-    if format_name == FILE:
-        _check_name(path)
-    if format_name in (FILE, PAIRS, SEQUENCE_FILE):
-        return format_name, None
-    with remote.opened_to_recognise(path) as file:
-        head = file.read(HEAD_NBYTES)
-    if format_name == AUTO and magic.is_sequence_file(head):
-        return SEQUENCE_FILE, None
-    if format_name == AUTO and path.endswith((".tb", ".typedbytes")):
-        return PAIRS, None
-    kind = TEXT if format_name == AUTO else format_name
-    codec = _codec_named(path) or magic.compression_of(head)
-    if codec:
-        try:
-            with remote.opened(path) as raw, io.BufferedReader(_decompressed(raw, codec)) as file:
-                head = file.read(HEAD_NBYTES)
-        except (OSError, DecodeError):
-            return kind, codec  # the task that reads it reports the error
-        except ModuleNotFoundError as error:
-            raise InputError(f"{path}: {error}") from None
-    if format_name != TEXT:
-        _check_text(path, format_name, head, codec)
-    return kind, codec
-
-
-def _check_name(path):
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        raise InputError(
-            f"{path}: the name is not UTF-8, which the key of a whole file has to be: rename the file"
-        ) from None
-
-
-def _check_text(path, format_name, head, codec):
-    """Raise InputError if the first bytes are binary data: they contain a NUL, or are those of another format."""
-    name = magic.name_of(head)
-    if not name and b"\0" not in head:
-        return
-    inside = f" inside {codec}" if codec else ""
-    if not name and head.startswith(UTF_16):
-        raise InputError(f"{path}: text in UTF-16{inside}", hint="convert it to UTF-8: iconv -f UTF-16 -t UTF-8")
-    what = f"{name or 'binary data'}{inside}"
-    convert = "; typedbytes convert makes records of a table" if name in ("parquet", "arrow", "arrow-file") else ""
-    if format_name != AUTO:
-        raise InputError(
-            f"{path}: {what}, not {'CSV' if format_name == CSV else 'lines of JSON'}",
-            hint="correct it, or give its format with " + option_named("input_format") + convert,
-        )
-    raise InputError(
-        f"{path}: cannot tell the format: {what}, not text, not a SequenceFile, not named .tb",
-        hint=option_named("input_format", "pairs")
-        + " reads it as typed bytes, "
-        + option_named("input_format", "text")
-        + f" as lines{convert}",
-    )
-
-
-def _decompressed(file, codec):
-    """Return a source of what a file holds, at its start if there is a codec.
-
-    An empty file is empty however it is called. Not by bz2 and lzma,
-    which take damage at the start of a later stream for the end of the file.
-    """
-    head = file.read(1) if codec else b""
-    return decompressed_as(put_back(head, file), codec) if head else file
 
 
 def with_raw_text(splits: Iterable[Split]) -> list[Split]:
@@ -318,7 +238,7 @@ class _Lines(_Chunks):
 
             return Bzip2Split(self._file, split.start, split.length)
         self._file.seek(split.start)
-        return _decompressed(self._file, split.codec)
+        return decompressed(self._file, split.codec)
 
     def _length(self, split):
         return None if split.codec else split.length or None
@@ -385,7 +305,7 @@ class _Pairs(_Chunks):
 def _open_csv(split):
     file = remote.opened(split.path)
     try:
-        return CsvRows(split, _decompressed(file, split.codec))
+        return CsvRows(split, decompressed(file, split.codec))
     except BaseException:
         file.close()
         raise

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typedbytes._base.locations import is_url, reason_of
 from typedbytes._sorting import Sorter
 from typedbytes.errors import DecodeError
-from typedbytes.jobs.tasks.inputs import CSV, FILE, open_split
+from typedbytes.jobs.tasks.input_kinds import CSV, FILE
+from typedbytes.jobs.tasks.inputs import open_split
 from typedbytes.jobs.tasks.processes import TaskError
 from typedbytes.jobs.tasks.sinks import ProgressSink
 
