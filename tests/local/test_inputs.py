@@ -242,3 +242,17 @@ def test_an_output_that_cannot_be_is_an_error_before_the_job(tmp_path, monkeypat
             "cat", inputs="in.txt", output=output, quiet=True, progress=lambda phase, done, total: phases.append(phase)
         )
     assert phases == [] and sorted(os.listdir(tmp_path)) == ["dangling", "in.txt"]
+
+
+@pytest.mark.parametrize(("name", "given"), [("in.tb", "auto"), ("in.data", "pairs"), ("in.tb.gz", "pairs")])
+@pytest.mark.parametrize("npairs", [0, 1, 10_000])
+def test_compressed_pairs_are_whole_whatever_their_size(tmp_path, name, given, npairs):
+    """The compressed length of few pairs is more than theirs, that of many less."""
+    pairs = [(number, "text") for number in range(npairs)]
+    (tmp_path / name).write_bytes(gzip.compress(b"".join(tb.dumps(item) for pair in pairs for item in pair)))
+    (split,) = make_splits([str(tmp_path / name)], given)
+    sink = io.BytesIO()
+    with open_split(split) as reader:
+        reader.copy_to(sink)
+        assert reader.position <= split.length
+    assert list(tb.PairReader(sink.getvalue())) == pairs

@@ -43,16 +43,16 @@ def kind_of(path: str, format_name: str) -> tuple[str, str | None]:
     """Return the kind and the compression of a file; raises InputError for binary data that would be read as text."""
     if format_name == FILE:
         _check_name(path)
-    if format_name in (FILE, PAIRS, SEQUENCE_FILE):
+    if format_name in (FILE, SEQUENCE_FILE):
         return format_name, None
     with remote.opened_to_recognise(path) as file:
         head = file.read(HEAD_NBYTES)
     if format_name == AUTO and magic.is_sequence_file(head):
         return SEQUENCE_FILE, None
-    if format_name == AUTO and path.endswith((".tb", ".typedbytes")):
-        return PAIRS, None
-    kind = TEXT if format_name == AUTO else format_name
     codec = _codec_named(path) or magic.compression_of(head)
+    if format_name == PAIRS or (format_name == AUTO and path.endswith((".tb", ".typedbytes"))):
+        return PAIRS, codec
+    kind = TEXT if format_name == AUTO else format_name
     if codec:
         try:
             with remote.opened(path) as raw, io.BufferedReader(decompressed(raw, codec)) as file:

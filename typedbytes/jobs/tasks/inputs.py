@@ -64,7 +64,7 @@ class Split:
     kind: str  #: one of the names above
     start: int
     length: int
-    codec: str | None = None  #: of compressed text
+    codec: str | None = None  #: of compressed text and pairs
     others: tuple[Split, ...] = ()  #: which the same task reads after this one
 
     @property
@@ -295,11 +295,12 @@ class _Pairs(_Chunks):
         """Write all pairs to a sink."""
         with PairWriter(sink, buffer_size=CHUNK_NBYTES) as writer:
             writer.copy(self._reader)
-        check_end(self._reader.offset, self._split)
+        if not self._split.codec:
+            check_end(self._reader.offset, self._split)
 
     @property
     def position(self):
-        return self._reader.offset
+        return min(self._reader.offset, self._split.length)
 
 
 def _open_csv(split):
