@@ -189,6 +189,8 @@ def test_a_long_text_comes_back(nbytes):
         (None, tb.EncodeTypeError, ""),
         ([1], tb.EncodeTypeError, ""),
         ({}, tb.EncodeTypeError, ""),
+        (tb.Ext(144, b"a"), tb.EncodeTypeError, ""),
+        ((1, tb.Writable("org.X")), tb.EncodeTypeError, "[1]"),
         ((1, ("a", object)), tb.EncodeTypeError, "[1][1]"),
         ((1, Descending((None,))), tb.EncodeTypeError, "[1][0]"),
         ((2**64,), tb.EncodeValueError, "[0]"),

@@ -29,6 +29,7 @@ from typedbytes.core.sort_key cimport (
     store_key_bytes, store_key_number,
 )
 
+from typedbytes._types import Ext, Writable
 from typedbytes.errors import EncodeTypeError, EncodeValueError, FormatError, LimitError
 
 cdef enum:
@@ -123,7 +124,7 @@ cdef int append_part(Key* key, object value) except -1:
         return append_int(key, value)
     if isinstance(value, str):
         return append_bytes(key, KEY_TEXT, (<str>value).encode("utf-8", "surrogatepass"))
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not isinstance(value, (Ext, Writable)):
         return append_tuple(key, value)
     if isinstance(value, Descending):
         key.mask ^= KEY_MASK
