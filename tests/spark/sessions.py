@@ -262,6 +262,10 @@ FRAMES = {
     "times": (f"struct<{TIMES}>", [TIME_VALUES, None]),
     "date": ("date", [TIME_VALUES[0], None]), "decimal": ("decimal(9,2)", [TIME_VALUES[3]]),
     "none": ("struct<a: date>", []),
+    "never there": ("struct<a: int, b: string>", [(1, None), (2, None)]),
+    "there later": (
+        "map<string, array<struct<a: int, b: string>>>", [{}, {"k": []}, {"k": [(1, None)]}, {"k": [(2, "x")]}]
+    ),
 }  # fmt: skip
 
 

@@ -277,6 +277,83 @@ def test_a_column_is_read_back_by_the_schema_that_it_was_written_by(tmp_path, na
     assert found == list(enumerate(values))
 
 
+MIXED = pyarrow.struct([("a", pyarrow.int32()), ("b", pyarrow.string())])
+A, AB = {"a": 1, "b": None}, {"a": 2, "b": "x"}
+BLOB = pyarrow.struct([("s", LONGS), ("blob", pyarrow.binary())])
+#: A type, and the values of each file: fields that the first records do not have.
+SPARSE = {
+    "never": (MIXED, [[A]]),
+    "first of one type": (MIXED, [[{"a": None, "b": "y"}], [A]]),
+    "in the second file": (MIXED, [[A], [AB, A]]),
+    "after a batch": (MIXED, [[A] * 70_000 + [AB]]),
+    "in lists": (pyarrow.list_(MIXED), [[[A]], [[], [AB]]]),
+    "in MAPs": (pyarrow.map_(pyarrow.string(), MIXED), [[[("k", A)]], [[("k", AB)]]]),
+    "lists later": (pyarrow.list_(MIXED), [[[], None], [[AB]]]),
+    "lists after a batch": (pyarrow.list_(MIXED), [[None] + [[]] * 70_000 + [[AB], [], [A]]]),
+    "MAPs later": (pyarrow.map_(pyarrow.int64(), MIXED), [[[], None], [[(1, A), (1 << 40, AB)]]]),
+    "days later": (pyarrow.map_(pyarrow.string(), pyarrow.date32()), [[[]], [[("k", dt.date(2020, 1, 1))]]]),
+    "narrow numbers": (
+        pyarrow.struct([("a", pyarrow.int8()), ("b", pyarrow.int32()), ("c", pyarrow.float32())]),
+        [[{"a": 1, "b": None, "c": None}], [{"a": 1, "b": 2, "c": 0.5}]],
+    ),
+    "widened together": (
+        pyarrow.struct([("day", pyarrow.date32()), ("n", pyarrow.int64()), ("x", pyarrow.float32()), *MIXED]),
+        [[
+            {"day": None, "n": 1 << 40, "x": None, "a": None, "b": None},
+            {"day": None, "n": None, "x": 0.5, "a": None, "b": None},
+            {"day": None, "n": None, "x": None, "a": None, "b": "x"},
+            {"day": dt.date(2020, 1, 1), "n": None, "x": 1.5, "a": 3, "b": "y"},
+        ]],
+    ),
+    "bytes": (BLOB, [[{"s": {"a": 1, "b": 2}, "blob": None}, {"s": None, "blob": b"x"}], [{"s": None, "blob": b"y"}]]),
+    "lists and scalars": (
+        pyarrow.struct([("l", pyarrow.list_(pyarrow.int32())), ("m", pyarrow.list_(pyarrow.string())), *MIXED]),
+        [[{"l": [1, 2], "m": None, "a": None, "b": None}], [{"l": None, "m": ["x"], "a": 1, "b": "y"}]],
+    ),
+    "structs and scalars": (
+        pyarrow.struct([("a", pyarrow.int32()), ("s", MIXED), ("m", pyarrow.map_(pyarrow.int32(), MIXED))]),
+        [[{"a": 1, "s": None, "m": None}], [{"a": None, "s": AB, "m": [(1, AB)]}]],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("structs", ["map", "vector"])
+@pytest.mark.parametrize("name", SPARSE)
+def test_fields_that_first_records_lack_have_the_types_of_the_schema(tmp_path, name, structs):
+    """A MAP of which only fields of one type are there has that type, and says nothing of its other fields."""
+    kind, files = SPARSE[name]
+    arrow = pyarrow.schema([("key", pyarrow.int32()), ("value", kind)])
+    output, written = _output.Output(str(tmp_path), {"structs": structs}, False), []
+    for number, values in enumerate(files):
+        arrays = [pyarrow.array(range(len(values)), pyarrow.int32()), pyarrow.array(values, kind)]
+        written.append(output.write(iter([pyarrow.RecordBatch.from_arrays(arrays, schema=arrow)]), number, 0))
+    output.commit(written)
+    found = rows_of(str(tmp_path), _splits.given_schema(str(tmp_path), Options({}), arrow))
+    assert found == [row for values in files for row in enumerate(values)]
+
+
+def test_a_field_that_is_binary_has_one_kind_of_bytes_in_all_splits(tmp_path):
+    """What first records have is BYTES: encoded values of a later split are not read beside them."""
+    write(tmp_path / "a.seq", [("a", {"n": 1, "blob": b"x"})])
+    write(tmp_path / "b.seq", [("b", {"n": 1, "blob": b"x"}), ("c", {"n": 2, "blob": "text"})])
+    kind = pyarrow.struct([("n", pyarrow.int32()), ("blob", pyarrow.binary())])
+    schema = given(str(tmp_path), [("key", pyarrow.string()), ("value", kind)])
+    with pytest.raises(SchemaError, match="b.seq: the column value holds .*blob: raw.*, and the schema has "):
+        rows_of(str(tmp_path), schema)
+
+
+@pytest.mark.parametrize(
+    "blobs, expected",
+    [([tb.Ext(60, b"x"), tb.Ext(60, b"y")], [b"x", b"y"]), ([1, "x"], [tb.dumps(1), tb.dumps("x")])],
+    ids=["one code", "several"],
+)
+def test_a_field_that_is_binary_keeps_the_type_that_first_records_have(tmp_path, blobs, expected):
+    write(tmp_path / "a.seq", [(number, {"n": 1, "blob": blob}) for number, blob in enumerate(blobs)])
+    kind = pyarrow.struct([("n", pyarrow.int32()), ("blob", pyarrow.binary())])
+    schema = given(str(tmp_path), [("key", pyarrow.int32()), ("value", kind)])
+    assert [value["blob"] for _, value in rows_of(str(tmp_path), schema)] == expected
+
+
 @pytest.mark.parametrize("names", [["key"], ["value", "key"], ["key", "value", "more"]])
 def test_a_schema_of_other_columns_is_refused_before_the_query(tmp_path, names):
     path = write(tmp_path / "in.seq", PAIRS)

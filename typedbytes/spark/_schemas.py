@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from json import dumps
 
-from typedbytes._base.codes import BYTES, INT, LIST, LONG, STRING, VECTOR
+from typedbytes._base.codes import BOOL, BYTE, BYTES, DOUBLE, FLOAT, INT, LIST, LONG, STRING, VECTOR
 from typedbytes.columns import type_strings
 from typedbytes.columns.tables import SchemaError
 
@@ -12,6 +12,13 @@ __all__ = ["arrow_schema", "as_declared", "spark_schema", "type_of_spark", "type
 
 MAX_DIGITS = 38
 _UNKNOWN = ("unknown",)
+_STRING = ("variable", STRING)
+#: What columns.write makes of scalars.
+_WRITTEN = {
+    "bool": ("fixed", BOOL), "int8": ("fixed", BYTE), "int16": ("fixed", INT), "int32": ("fixed", INT),
+    "int64": ("fixed", LONG), "float": ("fixed", FLOAT), "double": ("fixed", DOUBLE), "string": _STRING,
+}  # fmt: skip
+_VECTORS = ("array", "tuple", "list")
 _DECLARED = ("date", "timestamp", "time", "duration", "decimal")
 
 
@@ -61,39 +68,80 @@ def type_of_spark(kind, path):
     return kind
 
 
-def as_declared(kind, known, is_row=False):
+def as_declared(kind, known, is_row=False, has_codes=False):
     """Return the type of columns by which values are read as a type that Spark exchanges.
 
     known: the type that the first records have. kind may say more: which names the items of a VECTOR have, that a MAP
-    from STRINGs is a struct, that a number is a date. is_row: structs of which nothing is known are VECTORs.
+    from STRINGs is a struct, that a number is a date. is_row: structs of which nothing is known are VECTORs. has_codes:
+    fields that are binary have the type that is known of all fields of a MAP; else they are BYTES.
     """
     from pyarrow import types
 
-    if known == ("raw",) and not types.is_binary(kind):  # of several types, or with nulls among them
+    if not _may_be(kind, known):  # of other fields, of several types, or with nulls among them
         known = _UNKNOWN
     name, parts = known[0], type_strings.parts(known)
     if types.is_struct(kind):
-        is_row = name in ("array", "tuple", "list") or (name == "unknown" and is_row)
-        if name == "list" and known[1] == LIST or name not in ("array", "tuple", "list", "map", "struct", "unknown"):
-            return known
-        other_type = parts["item" if name == "list" else "value"] if name in ("list", "map") else _UNKNOWN
-        if name == "array":
-            other_type = ("fixed", known[1])
+        is_row = is_row if name == "unknown" else name in _VECTORS
         fields = []
         for number, field in enumerate(kind):
-            is_named = name in ("tuple", "struct")
-            part = parts.get(str(number) if name == "tuple" else field.name, other_type) if is_named else other_type
-            fields.append((field.name, as_declared(field.type, part, is_row)))
+            if name == "tuple":
+                part = parts.get(str(number), _UNKNOWN)
+            elif name == "array":
+                part = ("fixed", known[1])
+            elif name == "struct":  # maybe widened together with others, by records that had fields of one type
+                part = _of_other_fields(parts.get(field.name, _UNKNOWN), has_codes)
+            else:  # one type, of those fields that the first records have
+                part = _of_other_fields(parts.get("item" if name == "list" else "value", _UNKNOWN), has_codes)
+            fields.append((field.name, as_declared(field.type, part, is_row, has_codes)))
         return ("row" if is_row else "struct", tuple(fields))
     if types.is_list(kind):
         if name == "list":
-            return (name, known[1], as_declared(kind.value_type, known[2], is_row))
-        item = as_declared(kind.value_type, _UNKNOWN)
-        return ("list", VECTOR, item) if name == "array" and item[0] in _DECLARED else known
-    if types.is_map(kind) and name in ("map", "struct"):
-        key, value = parts.get("key", ("variable", STRING)), _UNKNOWN if name == "struct" else parts["value"]
-        return ("map", as_declared(kind.key_type, key), as_declared(kind.item_type, value, is_row))
+            return (name, known[1], as_declared(kind.value_type, known[2], is_row, has_codes))
+        item = as_declared(kind.value_type, _UNKNOWN, is_row, has_codes)
+        if name == "unknown":
+            return known if item == _UNKNOWN else ("list", LIST, item)
+        return ("list", VECTOR, item) if name == "tuple" or item[0] in _DECLARED else known
+    if types.is_map(kind):
+        key, value = _STRING, _UNKNOWN  # of a struct
+        if name != "struct":
+            key, value = parts.get("key", _UNKNOWN), parts.get("value", _UNKNOWN)
+        key, value = as_declared(kind.key_type, key), as_declared(kind.item_type, value, is_row, has_codes)
+        if key == _UNKNOWN != value:  # columns would infer the values too
+            key = _WRITTEN.get(str(kind.key_type), _UNKNOWN)
+        return _UNKNOWN if name == "unknown" and key == value == _UNKNOWN else ("map", key, value)
     return _declared_scalar(kind, known)
+
+
+def _may_be(kind, known):
+    """Return whether values of a type that records have can be read as one that Spark exchanges."""
+    from pyarrow import types
+
+    name = known[0]
+    if types.is_struct(kind):
+        return name in ("map", "struct", "unknown", *_VECTORS) and (name != "list" or known[1] == VECTOR)
+    if types.is_list(kind):
+        return name in ("unknown", *_VECTORS)
+    if types.is_map(kind):
+        return name in ("map", "unknown") or (name == "struct" and types.is_string(kind.key_type))
+    if types.is_binary(kind):
+        return name in ("raw", "unknown") or (name == "variable" and known[1] != STRING)
+    return name in ("fixed", "unknown") or known == _STRING
+
+
+def _of_other_fields(known, has_codes):
+    """Return what the type of some fields says of others: how they nest, not which numbers or text they hold."""
+    name, *rest = known
+    if name == "array":
+        return ("list", VECTOR, _UNKNOWN)
+    if name == "tuple":
+        return (name, tuple(_of_other_fields(part, has_codes) for part in rest[0]))
+    if name == "list":
+        return (name, rest[0], _of_other_fields(rest[1], has_codes))
+    if name == "map":
+        return (name, *(_of_other_fields(part, has_codes) for part in rest))
+    if name in ("struct", "row"):
+        return (name, tuple((field, _of_other_fields(part, has_codes)) for field, part in rest[0]))
+    return known if has_codes else _UNKNOWN
 
 
 def _declared_scalar(kind, known):
@@ -109,7 +157,7 @@ def _declared_scalar(kind, known):
             return ("duration", kind.unit)
         if types.is_time64(kind):
             return ("time", "us")
-    if types.is_decimal(kind) and (is_unknown or known == ("variable", STRING)):
+    if types.is_decimal(kind) and (is_unknown or known == _STRING):
         return ("decimal", kind.precision, kind.scale)
     if is_unknown and types.is_binary(kind):
         return ("variable", BYTES)

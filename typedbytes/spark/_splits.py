@@ -157,14 +157,39 @@ def given_schema(paths, options, arrow):
     schema = _infer(paths, options)
     if schema is None:
         return Schema(arrow, {})
-    for has_rows in (False, True):  # whether structs of which the first records say nothing are VECTORs
-        types = {
-            name: type_strings.format_type(as_declared(field.type, type_strings.parse(text), has_rows))
-            for (name, text), field in zip(schema.types.items(), arrow)
-        }
-        if tables.begin_with(files, types, options.structure):
-            return Schema(arrow, types)
-    return Schema(arrow, schema.types)
+    all_types = _types_that_fit(files, schema, arrow, options.structure)
+    # A binary column has the same in each split: not encoded values where the types as they are would have those.
+    if not all_types or not any("binary" in str(field.type) for field in arrow):
+        all_types += [schema.types] * (schema.types not in all_types)
+    return _AmongSchemas(arrow, *all_types)
+
+
+def _types_that_fit(files, schema, arrow, structure):
+    """Return all that the columns' types may be, each by name, by the first records and a schema of Arrow."""
+    tried = []
+    for has_codes in (False, True):
+        found = []
+        for has_rows in (False, True):  # whether structs of which the first records say nothing are VECTORs
+            types = {
+                name: type_strings.format_type(as_declared(field.type, type_strings.parse(text), has_rows, has_codes))
+                for (name, text), field in zip(schema.types.items(), arrow)
+            }
+            if types not in tried and tables.begin_with(files, types, structure):
+                found.append(types)
+            tried.append(types)
+        if found:
+            return found
+    return []
+
+
+class _AmongSchemas(Schema):
+    """A Schema that the first records fit, and others, for files whose later records only one of those holds."""
+
+    __slots__ = ("others",)
+
+    def __init__(self, arrow, types, *others):
+        super().__init__(arrow, types)
+        self.others = [Schema(arrow, each) for each in others]
 
 
 def _check_names(names, pairs):
@@ -196,12 +221,31 @@ def batches_of(split, options, schema):
     """Yield the records of a split as record batches of a Schema; raises SchemaError for one that does not fit."""
     try:
         keywords = {**options.structure, "serde": options.rows["serde"]}
-        for batch in tables.batches_of(split, schema, keywords, options.path_column):
+        for batch in _batches_by_any(split, schema, keywords, options.path_column):
             for name, column in zip(schema.arrow.names, batch.columns):
                 _refuse_equal_keys(column, name, split)
             yield batch
     except SchemaError as error:
         raise SchemaError(f"{error}: give another schema, or mergeSchema") from None
+
+
+def _batches_by_any(split, schema, keywords, path_column):
+    """Yield the batches by the first Schema that holds all records; after one that does not, the rows not yet given."""
+    nrows, first_error = 0, None
+    for each in (schema, *(schema.others if isinstance(schema, _AmongSchemas) else ())):
+        nskipped = nrows
+        try:
+            for batch in tables.batches_of(split, each, keywords, path_column):
+                if nskipped >= len(batch):
+                    nskipped -= len(batch)
+                    continue
+                nrows += len(batch) - nskipped
+                yield batch.slice(nskipped)
+                nskipped = 0
+            return
+        except SchemaError as error:
+            first_error = first_error or error
+    raise first_error
 
 
 def _refuse_equal_keys(array, name, split):
