@@ -1,12 +1,15 @@
 """The output of a job as rows: JSON lines, CSV and Parquet, read back by other programs' readers."""
 
+import bz2
 import csv
 import datetime as dt
+import gzip
 import io
 import json
 import os
 import re
 import subprocess
+import zlib
 
 import pytest
 
@@ -14,6 +17,7 @@ from support.local_jobs import RUN, TASK_COUNTERS, pairs_of, run, write_script
 from support.row_jobs import LINES, SALES, expected_rows
 from support.streaming_support import environment
 from typedbytes import local
+from typedbytes.cli._job.shown import show_parts
 from typedbytes.streaming.formats.parquet import ParquetOutput
 from typedbytes.streaming.formats.record_io import COUNT_NBYTES
 from typedbytes.streaming.formats.rows import row_of
@@ -321,6 +325,68 @@ def test_the_result_on_standard_output_has_the_names_once_and_no_side_files(tmp_
     done = subprocess.run(words, cwd=tmp_path, env=environment(), capture_output=True, text=True)
     assert done.returncode == 64 and "Parquet files are files of a folder: give --output FOLDER" in done.stderr
     assert sorted(os.listdir(tmp_path)) == ["in.txt", "job.py"]
+
+
+def shown_parts(tmp_path, lines, *words):
+    """Return what a job with a part for each line leaves: its exit code, its output and its messages."""
+    (tmp_path / "in").mkdir()
+    for number, line in enumerate(lines):
+        (tmp_path / "in" / f"{number}.txt").write_text(f"{line}\n")
+    command = [*RUN, write_script(tmp_path, OF_PART), "in", "--quiet", "--output-format", "csv", *words]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True)
+    return done.returncode, done.stdout, done.stderr.decode().splitlines()
+
+
+OF_PART = """
+    from typedbytes import streaming
+
+    ROWS = {"a": {"name": "x", "age": 1}, "b": {"age": 2, "name": "y"}, "c": {"name": "z", "size": 3}, "d": {}}
+    streaming.run(lambda offset, line: [(None, ROWS[line])] * (line != "d"))
+"""
+
+
+@pytest.mark.parametrize(("lines", "names"), [("ab", "age, name"), ("adac", "name, size")])
+@pytest.mark.parametrize("inline", [(), ("--inline",)])
+def test_parts_with_other_columns_are_not_put_under_the_names_of_the_first(tmp_path, lines, names, inline):
+    code, output, messages = shown_parts(tmp_path, lines, *inline)
+    assert (code, output) == (65, b"")
+    assert messages == [
+        f"typedbytes run: part-0000{len(lines) - 1} has the columns {names}, and part-00000 has name, age: "
+        "give --output FOLDER, or have each task begin with a row of the same columns in the same order"
+    ]
+
+
+def inflate(data):
+    """Return the contents of streams of zlib, one after the other."""
+    contents = b""
+    while data:
+        stream = zlib.decompressobj()
+        contents += stream.decompress(data)
+        data = stream.unused_data
+    return contents
+
+
+@pytest.mark.parametrize(
+    ("codec", "decompress"),
+    [("GzipCodec", gzip.decompress), ("BZip2Codec", bz2.decompress), ("DefaultCodec", inflate), (None, bytes)],
+)
+def test_compressed_parts_on_standard_output_have_the_names_once(tmp_path, codec, decompress):
+    prefix = "mapreduce.output.fileoutputformat.compress"
+    words = ["-D", f"{prefix}=true", "-D", f"{prefix}.codec=org.apache.hadoop.io.compress.{codec}"] if codec else []
+    code, output, messages = shown_parts(tmp_path, "dadaa", *words)
+    assert (code, messages) == (0, [])
+    assert decompress(output) == b"name,age\n" + b"x,1\n" * 3
+
+
+def test_parts_whose_compression_is_not_written_are_not_put_together(tmp_path):
+    """As those of Hadoop may be; one part is written as it is."""
+    output = io.BytesIO()
+    (tmp_path / "part-00000.snappy").write_bytes(b"any")
+    show_parts(tmp_path, "csv", output)
+    assert output.getvalue() == b"any"
+    (tmp_path / "part-00001.snappy").write_bytes(b"any")
+    with pytest.raises(ValueError, match="part files compressed by snappy .*: give --output FOLDER"):
+        show_parts(tmp_path, "csv", output)
 
 
 def test_columns_of_a_pair():

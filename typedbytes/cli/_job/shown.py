@@ -33,14 +33,19 @@ PIECE_NBYTES = 1 << 18
 
 
 def show_parts(folder: str, output_format: str, output: CommandOutput) -> None:
-    """Write the part files of a folder, one after the other; of CSV the names of the columns once."""
-    has_names = False
-    for path in written_parts(folder):
+    """Write the part files of a folder, one after the other; of CSV the names of the columns once.
+
+    Raises PartsError for CSV that has other columns in some parts, before anything is written.
+    """
+    from typedbytes.cli._job.csv_parts import find_names, write_rows  # lazy import: start-up time
+
+    paths = written_parts(folder)
+    with_names = find_names(paths) if output_format == "csv" and len(paths) > 1 else []
+    for path in paths:
+        if path in with_names[1:]:
+            write_rows(path, output)
+            continue
         with open(path, "rb") as file:
-            if output_format == "csv" and not path.endswith((".gz", ".bz2", ".deflate")):
-                names = file.readline()
-                output.write(b"" if has_names else names)
-                has_names = has_names or bool(names)
             while data := file.read(PIECE_NBYTES):
                 output.write(data)
 
@@ -50,7 +55,10 @@ def write_shown(run: Callable[[str], object], parent: str | None, output_format:
     with tempfile.TemporaryDirectory(prefix="typedbytes-", dir=parent) as folder:
         target = os.path.join(folder, "output")
         run(target)
-        show_parts(target, output_format, output)
+        try:
+            show_parts(target, output_format, output)
+        except ValueError as error:  # of parts that cannot be put together
+            raise Failure(BAD_DATA, str(error)) from None
 
 
 def check_shown(settings: JobSettings, plan: Plan) -> None:
@@ -80,7 +88,7 @@ def submit_and_show(plan: Plan, run: Callable[[Plan], object], as_pairs: bool, o
                 show_parts(folder, plan.output_format, output)
     except OptionError:  # before there was any output
         raise
-    except ValueError as error:  # of a record that is not a line; JobFailedError is none
+    except ValueError as error:  # of a record that is not a line, or of parts; JobFailedError is none
         raise Failure(BAD_DATA, f"{error}; the output of the job was kept: {plan.output}") from None
     except Exception:
         remove_output(plan.output)
