@@ -11,7 +11,7 @@ from typedbytes.columns.tables import SchemaError
 __all__ = ["arrow_schema", "as_declared", "spark_schema", "type_of_spark", "type_string"]
 
 MAX_DIGITS = 38
-_UNKNOWN = ("unknown",)
+_UNKNOWN: tuple = ("unknown",)
 _STRING = ("variable", STRING)
 #: What columns.write makes of scalars.
 _WRITTEN = {

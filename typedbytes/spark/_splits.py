@@ -231,7 +231,7 @@ def batches_of(split, options, schema):
 
 def _batches_by_any(split, schema, keywords, path_column):
     """Yield the batches by the first Schema that holds all records; after one that does not, the rows not yet given."""
-    nrows, first_error = 0, None
+    nrows, errors = 0, []
     for each in (schema, *(schema.others if isinstance(schema, _AmongSchemas) else ())):
         nskipped = nrows
         try:
@@ -244,8 +244,8 @@ def _batches_by_any(split, schema, keywords, path_column):
                 nskipped = 0
             return
         except SchemaError as error:
-            first_error = first_error or error
-    raise first_error
+            errors.append(error)
+    raise errors[0]
 
 
 def _refuse_equal_keys(array, name, split):
