@@ -12,6 +12,7 @@ import io
 import typing
 import uuid
 
+import numpy
 import pytest
 
 import typedbytes as tb
@@ -47,7 +48,7 @@ PLAIN = [("ann", DAYS), ("", -1)]
 def test_records_in_typed_bytes(compression, key_class):
     key_type, keys = {
         "TypedBytesWritable": (Visit, VISITS), "Text": (typing.Literal["x", "y"], ["x", "y"]),
-        "NullWritable": (None, [None] * 2),
+        "NullWritable": (typing.Optional[str], [None] * 2),
     }[key_class]  # fmt: skip
     types = {"key_type": key_type, "value_type": Visit}
     file = io.BytesIO()
@@ -133,12 +134,16 @@ WRITTEN = [
     ("LongWritable", dt.datetime, dt.datetime(1970, 1, 1, 0, 0, 1), "00000000000f4240"),
     ("BytesWritable", uuid.UUID, uuid.UUID(int=5), "0000001000000000000000000000000000000005"),
     ("DoubleWritable", float, 2, "4000000000000000"),
+    ("NullWritable", type(None), None, ""),
+    ("NullWritable", typing.Optional[str], None, ""),
+    ("NullWritable", typing.Any, None, ""),
 ]
 
 
 @pytest.mark.parametrize("name, kind, value, data", WRITTEN)
 def test_values_are_written_as_hadoops_classes(name, kind, value, data):
-    assert sequencefile.encode(name, value, type=kind).hex() == data
+    for dialect in ("hadoop", "hive"):
+        assert sequencefile.encode(name, value, type=kind, dialect=dialect).hex() == data
 
 
 def test_a_value_that_does_not_fit_has_its_record_and_path():
@@ -178,6 +183,39 @@ def test_functions_for_classes_are_called_inside():
     decoders = {"my.Day": bytes.decode}
     assert sequencefile.Reader(file.getvalue(), decoders=decoders).read() == (None, "2026-05-01")
     assert sequencefile.Reader(file.getvalue(), decoders=decoders, value_type=dt.date).read() == (None, DAY)
+
+
+VALUES_OF_ANY_TYPE = [
+    None, {"a": None, "b": [(None, "x")], None: 1}, DAY, {DAY: decimal.Decimal("1.5")}, 1 << 70, {1, 2}, tb.Long(5),
+    {"n": tb.Float(0.5)}, tb.Ext(60, b"x"), [tb.Ext(100, b"no pickle")], numpy.arange(3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", ["hadoop", "hive"])
+@pytest.mark.parametrize("value", VALUES_OF_ANY_TYPE, ids=repr)
+def test_functions_for_classes_get_the_value(value, dialect):
+    """Not the bytes of the pickle, or of the array, that it is in typed bytes."""
+    found = []
+    encoders = {"my.Class": lambda obj: found.append(obj) or b""}
+    sequencefile.encode("my.Class", value, type=typing.Any, encoders=encoders, dialect=dialect)
+    assert repr(found) == repr([value])
+
+
+def test_a_value_may_nest_as_deep_as_max_depth():
+    value = deep = []
+    for _ in range(400):
+        deep.append([])
+        deep = deep[0]
+    encoders = {"my.Class": lambda obj: repr(obj).encode()}
+    how = {"type": typing.Any, "max_depth": 500}
+    written = sequencefile.encode("my.Class", value, encoders=encoders, **how)
+    assert written == repr(value).encode()
+    assert sequencefile.decode("my.Class", written, decoders={"my.Class": lambda _: value}, **how) == value
+
+
+def test_none_does_not_fit_other_classes():
+    with pytest.raises(tb.EncodeTypeError, match="expected a str for a Text, not NoneType"):
+        sequencefile.encode("Text", None, type=typing.Optional[str])
 
 
 @pytest.mark.parametrize("make", [sequencefile.Reader, sequencefile.Writer])

@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import partial
 
 from typedbytes._core import Decoder, Encoder
-from typedbytes.errors import DecodeTypeError
+from typedbytes._types import Ext
+from typedbytes.errors import DecodeTypeError, FormatError
 from typedbytes.sequencefile import _native
 
 TYPE_CHECKING = False
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["by_names", "typed_decoder", "typed_encoder"]
 
 TYPES = ("type", "key_type", "value_type")
+#: What the typed bytes between an object and its class have in common with both.
+SHARED = ("unicode_errors", "dialect", "max_depth")
 
 
 def typed_decoder(
@@ -32,8 +35,7 @@ def typed_decoder(
     """
     untyped = {name: value for name, value in options.items() if name not in (*TYPES, "strict")}
     read: Any = decode or partial(_native.decode, class_name, **untyped)
-    errors = {name: options[name] for name in ("unicode_errors", "dialect") if name in options}
-    encode = Encoder(**errors).encode
+    encode = Encoder(**_shared(options)).encode
     decode_typed: Any = Decoder(**{**options, **dict.fromkeys(TYPES), "type": kind}).decode
 
     def decoder(data):
@@ -55,10 +57,27 @@ def typed_encoder(
     """
     untyped = {name: value for name, value in options.items() if name not in (*TYPES, "omit_none")}
     encode = encode or partial(_native.encode, class_name, **untyped)
-    errors = {name: options[name] for name in ("unicode_errors", "dialect") if name in options}
     encode_typed = Encoder(**{**options, **dict.fromkeys(TYPES), "type": kind}).encode
-    decode = Decoder(exact=True, **errors).decode
-    return lambda obj: encode(decode(encode_typed(obj)))
+    shared = _shared(options)
+    decode = Decoder(exact=True, **shared).decode
+    encode_again, decode_plain = Encoder(**shared).encode, Decoder(**shared).decode
+
+    def unpacked(value):
+        """Return an exact value with what is in its pickles and arrays, as None is, in place of their bytes."""
+        if type(value) is Ext:
+            try:
+                return decode_plain(encode_again(value))
+            except FormatError:  # a pickle of the caller's own class, or bytes that are none
+                return value
+        if type(value) is dict:
+            return {unpacked(key): unpacked(part) for key, part in value.items()}
+        return type(value)(map(unpacked, value)) if type(value) in (list, tuple) else value
+
+    return lambda obj: encode(unpacked(decode(encode_typed(obj))))
+
+
+def _shared(options) -> dict[str, Any]:
+    return {name: options[name] for name in SHARED if name in options}
 
 
 def by_names(kind, program):
