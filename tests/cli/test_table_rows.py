@@ -71,6 +71,32 @@ def test_columns_in_another_order_are_found_by_their_names(tables, tmp_path, wor
         assert decode(good("convert", "--to", "typedbytes", *words, *inputs)) == wanted
 
 
+def test_columns_of_a_wider_table_are_found_by_their_names(tables):
+    """Those that the first does not have come after them."""
+    two, moved, wider, same, later, shorter = tables(
+        two={"id": [1], "name": ["a"]},
+        moved={"name": ["b"], "id": [2], "extra": ["x"]},
+        wider={"extra": ["y"], "id": [3], "name": ["c"], "more": [0]},
+        same={"id": [4], "name": ["d"], "extra": ["z"]},
+        later={"id": [5], "other": ["e"]},
+        shorter={"id": [6]},
+    )
+    words = "convert", "--to", "json", "--plain"
+    assert good(*words, two, moved, wider, same, later, shorter) == (
+        b'[1, "a"]\n[2, "b", "x"]\n[3, "c", "y", 0]\n[4, "d", "z"]\n[5, "e"]\n[6]\n'
+    )
+    assert good(*words, wider, wider) == b'["y", 3, "c", 0]\n' * 2
+
+
+@pytest.mark.parametrize("names", [["name"], ["name", "age"], ["name", "age", "id2"]], ids=" ".join)
+def test_a_column_of_the_first_table_is_not_read_as_another(tables, names):
+    first, other = tables(first={"id": [1], "name": ["a"]}, other={name: [7] for name in names})
+    message = bad(65, "convert", "--to", "json", first, other)[1]
+    cure = "(--structs map keeps their names)"
+    assert message == f"{other}: the columns are in another order than in {first}, without id {cure}"
+    assert len(good("convert", "--to", "json", "--structs", "map", first, other).splitlines()) == 2
+
+
 def struct_of(**fields):
     """Return an array of one struct, with its fields in this order, which some pyarrow takes otherwise from dicts."""
     return pyarrow.StructArray.from_arrays([pyarrow.array([text]) for text in fields.values()], list(fields))
@@ -95,6 +121,9 @@ def test_fields_of_structs_in_another_order_are_refused(tables, wrapped):
     assert (
         message == f"{ba}: the column user has fields in another order than in {ab} (--structs map keeps their names)"
     )
+    (wider,) = tables(wider={"id": [1], "user": wrapped(struct_of(b="y", a="x", c="z")), "more": [1]})
+    message = bad(65, "convert", "--to", "json", ab, wider)[1]
+    assert message.startswith(f"{wider}: the column user has fields in another order than in {ab}")
     for kind in "--values", "--pairs":
         assert len(good("convert", "--to", "json", "--structs", "map", kind, ab, ba).splitlines()) == 2
     assert len(good("convert", "--to", "json", ab, c).splitlines()) == 2

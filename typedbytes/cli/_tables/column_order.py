@@ -17,7 +17,8 @@ _PARTS = "value_type", "key_type", "item_type"  # of lists and maps
 class ColumnOrder:
     """The columns of the first table, and the order in which those of the others are read.
 
-    Other names are not compared. keeps_fields: structs become MAPs, in which fields have their names.
+    A name that the first does not have says nothing of a column, which keeps its number, or comes after those that the
+    first has. keeps_fields: structs become MAPs, in which fields have their names.
     """
 
     def __init__(self, keeps_fields: bool) -> None:
@@ -28,42 +29,43 @@ class ColumnOrder:
         """Return a batch of the input of this name with its columns in order; Failure where that cannot be done."""
         if self._first is None:
             self._first, self._first_name = batch.schema, display_name(name)
-        names = self._first.names
-        if _is_reordered(names, batch.schema.names):
-            if len(set(names)) < len(names):
-                raise _refusal(
-                    name, f"the columns are in another order than in {self._first_name}, and several have one name"
-                )
-            batch = batch.select(names)
-        if batch.schema.names == names and not self._keeps_fields:
-            self._check_fields(batch.schema, name)
+        first, names = self._first.names, batch.schema.names
+        if _has_moved(first, names):
+            if len({*first}) < len(first) or len({*names}) < len(names):
+                raise self._refusal(name, "the columns are in another order", ", and several have one name")
+            missing = [each for each in first if each not in names]
+            if missing:
+                raise self._refusal(name, "the columns are in another order", f", without {', '.join(missing)}")
+            batch = batch.select([*first, *(each for each in names if each not in first)])
+        if not self._keeps_fields:
+            for before, field in zip(self._first, batch.schema):
+                if before.name == field.name and _has_moved_fields(before.type, field.type):
+                    raise self._refusal(name, f"the column {field.name} has fields in another order")
         return batch
 
-    def _check_fields(self, schema, name):
-        for before, field in zip(self._first, schema):
-            if _has_reordered(before.type, field.type):
-                raise _refusal(name, f"the column {field.name} has fields in another order than in {self._first_name}")
+    def _refusal(self, name, what, more=""):
+        message = f"{what} than in {self._first_name}{more} (--structs map keeps their names)"
+        return Failure(BAD_DATA, f"{display_name(name)}: {message}")
 
 
-def _refusal(name, message):
-    return Failure(BAD_DATA, f"{display_name(name)}: {message} (--structs map keeps their names)")
+def _has_moved(first, names):
+    """Return whether a name of the first list has another number in the second."""
+    if names == first:
+        return False
+    before = {*enumerate(first)}
+    return not {name for number, name in enumerate(names) if (number, name) not in before}.isdisjoint(first)
 
 
-def _is_reordered(first, names):
-    return first != names and sorted(first) == sorted(names)
-
-
-def _has_reordered(first, kind):
-    """Return whether structs in two Arrow types have the same fields in another order."""
+def _has_moved_fields(first, kind):
+    """Return whether structs in two Arrow types have a field of one name at different numbers."""
     fields, others = _fields(first), _fields(kind)
-    names = [field.name for field in fields]
-    if names != [field.name for field in others]:
-        return _is_reordered(names, [field.name for field in others])
-    pairs = [(field.type, other.type) for field, other in zip(fields, others)]
+    if _has_moved([field.name for field in fields], [field.name for field in others]):
+        return True
+    pairs = [(field.type, other.type) for field, other in zip(fields, others) if field.name == other.name]
     pairs += [
         (getattr(first, part), getattr(kind, part)) for part in _PARTS if hasattr(first, part) and hasattr(kind, part)
     ]
-    return any(_has_reordered(*pair) for pair in pairs)
+    return any(_has_moved_fields(*pair) for pair in pairs)
 
 
 def _fields(kind):
