@@ -11,6 +11,7 @@ import lzma
 import random
 import struct
 import subprocess
+import zlib
 
 import cramjam
 import pyarrow
@@ -278,6 +279,53 @@ def test_a_file_of_arrow_is_read(tmp_path):
     for names, stdin in (([tmp_path / "file"], b""), ([], (tmp_path / "file").read_bytes())):
         data = good("convert", "--to", "typedbytes", "--pairs", *names, stdin=stdin)
         assert tb.Decoder().decode_pairs(data) == [("a", 1), ("b", 2)]
+
+
+ROWS_THAT_LOOK_OTHERWISE = {
+    "tab": ("tsv", "\tname\n0\tann\n1\tbob\n", [[0, "ann"], [1, "bob"]]),
+    "not ASCII": ("csv", "été,name\n0,ann\n", [[0, "ann"]]),
+    "a control character": ("csv", '"id","note"\n1,"a\x01b"\n', [[1, "a\x01b"]]),
+    "another after numbers": ("csv", "1,2\n3,a\x00\x01\n", [[3, "a\0\x01"]]),
+    "one letter": ("csv", "a\n", []),
+    "a letter and a row": ("tsv", "a\n7\n", [[7]]),
+    "JSON": ("csv", '"name"\n"ann"\n', [["ann"]]),
+    "a signature that is a word": ("csv", "ORC,PAR1\n1,2\n", [[1, 2]]),
+}
+
+
+@pytest.mark.parametrize("case", ROWS_THAT_LOOK_OTHERWISE)
+def test_rows_are_read_by_the_name_of_their_file(case, file):
+    form, text, found = ROWS_THAT_LOOK_OTHERWISE[case]
+    path = file(text.encode(), f"a.{form}")
+    assert [json.loads(line) for line in good("convert", "--plain", "--to", "json", path).splitlines()] == found
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz", ".zst", ".deflate"])
+@pytest.mark.parametrize("form, delimiter", [("csv", b","), ("tsv", b"\t")])
+def test_compressed_rows_are_read_by_the_name_of_their_file(form, delimiter, suffix, tmp_path):
+    path = tmp_path / f"a.{form}{suffix}"
+    text = b"id,name\n1,ann\n".replace(b",", delimiter)
+    if suffix == ".deflate":  # is only read
+        path.write_bytes(zlib.compress(text))
+    else:
+        good("convert", "--from", form, "--to", form, "-o", path, stdin=text)
+    assert good("convert", "--plain", "--to", "json", path) == b'[1, "ann"]\n'
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz", ".zst"])
+@pytest.mark.parametrize("form", ["json", "tb", "arrow"])
+def test_a_name_of_rows_does_not_hide_another_format(form, suffix, tmp_path):
+    """Those with a signature; without such a name every format is found in what is compressed."""
+    table = pyarrow.table({"key": ["a"], "value": [1]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    pairs = good("convert", "--to", "typedbytes", "--pairs", tmp_path / "a.parquet")
+    path = tmp_path / f"a.{form}{suffix}"
+    good("convert", tmp_path / "a.parquet", "--pairs", "-o", path)
+    assert good("convert", "--to", "typedbytes", "--pairs", path) == pairs
+    other = tmp_path / f"b.csv{suffix}"
+    for data in (path.read_bytes(), written()) if form == "arrow" else ():
+        other.write_bytes(data)
+        assert tb.Decoder().decode_pairs(good("convert", "--to", "typedbytes", "--pairs", other)) == [("a", 1)]
 
 
 def test_no_value_is_taken_for_text():

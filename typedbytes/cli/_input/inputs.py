@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 import typedbytes
-from typedbytes._base.compression import decompressed, put_back
+from typedbytes._base.compression import compression_of_text, decompressed, put_back
 from typedbytes._base.locations import PART_PREFIX, is_pattern, is_url
 from typedbytes._core import keep_freed_memory
 from typedbytes.cli._failure import (
@@ -122,8 +122,8 @@ class Inputs:
     def recognised(self, source: Any, name: str = "") -> tuple[str, Any]:
         """Return the format of a source, given by --from or by its first bytes, and the source to read it from.
 
-        Without bytes it is EMPTY, unless --from names a format of tables. Text is of the format among the rows that the
-        end of its name says.
+        Without bytes it is EMPTY, unless --from names a format of tables. What has no signature is of the format among
+        the rows that the end of its name says.
         """
         form, source = self._recognised(source, name)
         advice = self.part_files_advice(name) if form == "text" else ""
@@ -142,9 +142,17 @@ class Inputs:
             piece = source.read(formats.nbytes_to_recognise(head)) or b""
             head += piece
             form = formats.recognise(head, not piece)
-        if form in ("text", "json"):
-            form = next((each for each in self._rows if name.removesuffix(".gz").endswith(f".{each}")), form)
+        if form in ("text", "json", "typedbytes"):
+            form = self._rows_by_name(name) or form
         return form, put_back(head, source)
+
+    def _rows_by_name(self, name):
+        """Return the format of rows that a name says, of a compressed file before the last suffix; None: it says none."""
+        stem = os.path.splitext(name)[0]
+        for form in self._rows:
+            if name.endswith(f".{form}") or stem.endswith(f".{form}") and compression_of_text(name):
+                return form
+        return None
 
     def check_kind(self, pairs: bool, name: str) -> None:
         """Raise Failure if an input holds pairs and an earlier one values, or the other way round."""
