@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from support.submit_calls import STEPS, plan, written
+from support.submit_calls import STEPS, plan, run_command, written
 from typedbytes import hadoop, local
 
 pytestmark = pytest.mark.usefixtures("no_plug_in")
@@ -304,6 +304,34 @@ def test_a_value_that_would_not_reach_a_node_unchanged_is_refused(wrong, message
     given = {"script": "job.py", "inputs": ["in"], "output": "out", **wrong}
     with pytest.raises(hadoop.SubmitError, match=message):
         hadoop.Plan(**given).words()
+
+
+COMMANDS = {
+    'grep "x"': "grep 'x'", 'grep "x" -': 'grep "x" -', "sed s/${a}/b/": "sed s/$ {a}/b/", 'tr -d "\1"': "tr -d '?'",
+    "grep x": "grep x", "awk '{n++}'": "awk '{n++}'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_job_of_commands_has_a_name_that_reaches_the_nodes(tmp_path, capfdbinary, command):
+    (tmp_path / "in").write_text("x")
+    words = ["--dry-run", "--no-bundle", "--streaming-jar", "/x/streaming.jar", "-r", "0", "--mapper", command]
+    code, out, _ = run_command(capfdbinary, "submit", *words, tmp_path / "in", "-o", tmp_path / "out")
+    shown = shlex.split(out)
+    assert code == 0 and f"mapreduce.job.name={COMMANDS[command]}" in shown
+    assert command in shlex.split(shown[shown.index("-mapper") + 1])
+
+
+def test_the_name_of_a_job_of_commands_is_refused_as_others_are():
+    commands = {"arguments": ["--map", 'grep "x"']}
+    assert plan(**commands, name='grep "x"').all_properties()["mapreduce.job.name"] == "grep 'x'"
+    with pytest.raises(hadoop.SubmitError, match="strips a double quote from either end of"):
+        plan(**commands, name='my "job"').words()
+
+
+def test_a_script_that_cannot_be_sent_is_refused_by_its_path():
+    with pytest.raises(hadoop.SubmitError, match="-files cannot ship .*: the path contains '\"': rename it"):
+        plan('my"job"', ["in"], "out").words()
 
 
 def test_hadoop_replaces_what_a_property_asks_for():

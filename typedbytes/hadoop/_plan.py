@@ -91,8 +91,7 @@ class Plan(Job):
 
     def all_properties(self) -> dict[str, str]:
         """Return the properties of the job, the user's last."""
-        name = _quoting.literal("mapreduce.job.name", self.name) or script_of(self).link
-        properties = {"mapreduce.job.name": name, "mapreduce.job.reduces": str(self._nreducers)}
+        properties = {"mapreduce.job.name": self._job_name, "mapreduce.job.reduces": str(self._nreducers)}
         if self._nreducers and self.streams != "text":
             properties.update(COMPARATOR)
         properties.update({name: value for name, value in self.partitioner.items() if name != PARTITIONER_CLASS})
@@ -101,6 +100,14 @@ class Plan(Job):
         properties.update(self._stream_properties())
         # The number of reducers is there already, under one name: of two, Hadoop takes the last.
         return {**properties, **without_reducers(self.own_properties())}
+
+    @property
+    def _job_name(self):
+        """The name that the user gives the job, or else that of its commands or its script, in a form that is safe."""
+        commands = " | ".join(self.arguments[1::2])  # each after the flag of its role
+        if self.name and self.name != commands:
+            return _quoting.literal("mapreduce.job.name", self.name)
+        return _quoting.safe_title(self.name or script_of(self).link)
 
     def _stream_properties(self):
         """Return the properties that name what tasks exchange, where -io alone does not, and what they have to know."""

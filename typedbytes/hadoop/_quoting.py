@@ -20,8 +20,8 @@ from typedbytes.jobs.messages import option_named
 from typedbytes.jobs.shipped import split_link
 
 __all__ = [
-    "Shipped", "assignment", "command", "input_location", "literal", "location", "option", "parse_shipped", "unique",
-    "url_path", "variable",
+    "Shipped", "assignment", "command", "input_location", "literal", "location", "option", "parse_shipped",
+    "safe_title", "unique", "url_path", "variable",
 ]  # fmt: skip
 
 NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -60,7 +60,10 @@ def _quoted(word):
             f"Hadoop Streaming cannot run {word!r}: it contains NUL or bytes that are not text: rename the file"
         )
     if "'" in word and '"' in word:
-        raise SubmitError(f"Hadoop Streaming cannot run {word!r}: there are both a ' and a \" in it: rename the file")
+        raise SubmitError(
+            f"Hadoop Streaming cannot run {word!r}: there are both a ' and a \" in it: rename the file, "
+            "or write the command with one kind of quotes"
+        )
     if "'" in word:
         return f'"{word}"'
     return f"'{word}'" if " " in word or '"' in word else word
@@ -145,6 +148,17 @@ def literal(name, value):
             f"Hadoop replaces ${{...}} in {_shown(value)}, the value of {name}, by a property: write out its value"
         )
     return value
+
+
+def safe_title(text):
+    """Return a text that only people read, changed where it would not reach a node unchanged.
+
+    >>> safe_title('grep "${HOME}"')
+    "grep '$ {HOME}'"
+    """
+    if text.endswith('"'):
+        text = text.replace('"', "'")
+    return NOT_XML.sub("?", text.replace("${", "$ {"))
 
 
 def _has_comma_outside_braces(path):
