@@ -57,7 +57,8 @@ else:
         """Open a SequenceFile: "r" returns a Reader, "w" and "a" a Writer, with their options.
 
         "a" adds records to the file of a path or URL, or makes one. Its classes, compression and metadata stay; options
-        that contradict them raise ValueError. The new records come after a sync marker, as in Hadoop.
+        that contradict them raise ValueError. The new records come after a sync marker, as in Hadoop. A file whose last
+        record is cut raises the error of a Reader, and nothing is written.
 
         >>> import io
         >>> file = io.BytesIO()
@@ -69,36 +70,10 @@ else:
         if mode not in ("r", "w", "a"):
             raise ValueError(f'mode must be "r", "w" or "a", not {mode!r}')
         if mode == "a":
-            return _appending(file, options)
+            from typedbytes.sequencefile._append import appending
+
+            return appending(file, options)
         return (Reader if mode == "r" else Writer)(file, **options)
-
-
-# What a file that is added to keeps.
-_KEPT = ("key_class", "value_class", "compression", "codec", "metadata", "version", "sync_marker")
-
-
-def _appending(file, options):
-    """Return a Writer at the end of a file, which is made if it is not there or empty."""
-    if not isinstance(file, (str, os.PathLike)):
-        raise TypeError(f'mode "a" takes a path or a URL, not {type(file).__name__}')
-    try:
-        nbytes = locations.size(os.fspath(file))
-    except FileNotFoundError:
-        nbytes = 0
-    if not nbytes:
-        return Writer(file, **options)
-    with Reader(file, raw=True) as reader:
-        kept = {name: getattr(reader, name) for name in _KEPT}
-    given = {name: options[name] for name in _KEPT if options.get(name) is not None}
-    if "codec" in given:
-        given["codec"] = _codecs.find(given["codec"], to_write=True).class_name
-    for name in ("key_class", "value_class"):
-        if name in given:
-            given[name] = _writables.full_name(given[name])
-    for name, value in given.items():
-        if value != kept[name]:
-            raise ValueError(f"the {name} of {os.fsdecode(file)} is {kept[name]!r}, not {value!r}: leave it out")
-    return Writer(file, **{**options, **kept, "append_at": nbytes})
 
 
 _HEADER = {
