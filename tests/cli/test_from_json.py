@@ -49,6 +49,11 @@ def test_a_byte_order_mark_before_lines_of_json(file):
     assert good("from-json", path, path) == STREAM * 2
     assert good("block", "encode", stdin=mark + b"[1]\n") == good("block", "encode", stdin=b"[1]\n")
     assert good("from-json", stdin=mark) == good("from-json", stdin=mark + b"\n") == b""
+    for lines in (LINES, b"1\n", b" [" + b"1," * 99_999 + b"1]\n", b'{"a":\n1}\n', b""):
+        assert good("cat", "--values", stdin=mark + lines) == good("from-json", stdin=lines)
+        assert good("cat", "--values", file(mark + lines, "b.json")) == good("from-json", stdin=lines)
+    for text in (b"one\n", b"1 2\n", b"[INFO] up\n"):
+        assert "text that is neither typed bytes nor lines of JSON" in bad(65, "cat", stdin=mark + text)[1]
     assert bad(65, "from-json", stdin=mark + b"'")[1].startswith("standard input: line 1: not JSON at column 1: ")
     assert bad(65, "from-json", stdin=b"1\n" + mark + b"1\n")[1].startswith(
         "standard input: line 2: not JSON at column 1: "

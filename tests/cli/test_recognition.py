@@ -232,7 +232,7 @@ def test_an_input_that_ends_early_is_recognised(head):
         (b"\xff\xff\xff\xff\x90", "arrow"),
         (b"PK\x03\x04\x14", "zip"),
         (b"Obj\x01\x04", "avro"),
-        (b"\xef\xbb\xbf1\n", "text"),
+        (b"\xef\xbb\xbfone\n", "text"),
     ],
 )
 def test_other_files_by_mistake(head, name):

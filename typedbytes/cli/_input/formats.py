@@ -57,6 +57,9 @@ def recognise(head, is_all=False):
         is_ambiguous(head) or any(signature.startswith(head) for signature in _SIGNATURES if signature != head)
     ):
         return None
+    if head.startswith(BOM_UTF8) and may_be_json(head.removeprefix(BOM_UTF8) or b"1"):
+        found = recognise(head.removeprefix(BOM_UTF8), is_all)
+        return "json" if found == EMPTY else found
     name = "text" if head.startswith(tuple(BYTE_ORDER_MARKS)) else format_of(head)
     if name:
         return name
@@ -73,6 +76,7 @@ def recognise(head, is_all=False):
 
 def nbytes_to_recognise(head):
     """Return how many bytes to read after these for `recognise`."""
+    head = head.removeprefix(BOM_UTF8)
     if len(head) < MAX_NBYTES:
         return MAX_NBYTES - len(head) if head else 1
     return CHUNK_NBYTES if may_be_text(head) and may_be_json(head) and not is_ambiguous(head) else 1
