@@ -153,8 +153,8 @@ def test_empty_values_alone_in_parquet(value, held, what, file, tmp_path):
     for target in ("out.parquet", "folder/"):
         done = run("convert", "--to", "parquet", "--values", source, "-o", f"{tmp_path}/{target}")
         assert done.returncode == 65 and done.stderr.decode().endswith(
-            f"typedbytes convert: the column value holds {held}, and Parquet has no type for {what} that are all "
-            "empty: --widen looks at all records, and arrow and json have it\n"
+            f"typedbytes convert: {source}: the column value holds {held}, and Parquet has no type for {what} that are "
+            "all empty: --widen looks at all records, and arrow and json have it\n"
         )
     message = bad(65, "convert", "--to", "csv", "--values", "--columns", "value", source)[1]
     is_flat = held.startswith("struct<0")
@@ -171,7 +171,7 @@ def test_bytes_that_are_no_text(form, file, tmp_path):
     for words in (["--widen"], ["--widen", "-o", f"{tmp_path}/folder/"]):
         message = run("convert", *words, "--to", form, "--values", source).stderr.decode()
         assert (
-            f"typedbytes convert: the column value holds bytes that are not UTF-8, and {form} is text: "
+            f"typedbytes convert: {source}: the column value holds bytes that are not UTF-8, and {form} is text: "
             f"typedbytes to-text --{form} writes bytes as they are, and typedbytes to-json --plain as base64\n"
         ) in message
     assert good("to-text", f"--{form}", "--values", source) == b"a\n-1\n"

@@ -117,6 +117,33 @@ def test_a_folder_names_the_input_and_the_field_that_does_not_fit():
     assert run(*words).returncode == 0 and len(os.listdir("out")) == 4
 
 
+SECONDS = """
+import datetime, typing
+from typedbytes import records
+
+class Visit(typing.NamedTuple):
+    number: int
+    at: typing.Annotated[datetime.datetime, records.Seconds]
+"""
+
+
+@pytest.mark.parametrize("form", ["parquet"])
+@pytest.mark.parametrize("out", ["out.{}", "out/"])
+@pytest.mark.parametrize("nbefore", [0, 100_000])
+def test_a_value_that_no_table_has_is_named_by_its_input_and_column(form, out, nbefore):
+    """It was a traceback: of Parquet for a column after the first, in a folder for any."""
+    pathlib.Path("seconds.py").write_text(SECONDS)
+    tb.dump_all([(1, 1)], "a.tb")
+    tb.dump_all([(2, 2)] * nbefore + [(3, 1 << 60)], "b.tb")
+    tb.dump_all([(4, 4)], "c.tb")
+    words = ("convert", "--values", "--to", form, "--type", "seconds:Visit", "--flatten", "--split-size", "10K")
+    words = words[: None if out == "out/" else -2]
+    done = run(*words, "a.tb", "b.tb", "c.tb", "-o", out.format(form))
+    *notes, message = done.stderr.decode().splitlines()
+    assert (done.returncode, len(notes)) == (65, 1 if out == "out/" else 0), done.stderr
+    assert message.startswith("typedbytes convert: b.tb: the column at") and not os.path.exists(out.format(form))
+
+
 def test_widening_changes_nothing_of_a_class():
     tb.dump_all([{"user": "ann", "at": 0, "day": 0}, *ROWS], "in.tb")
     words = ("convert", "--values", "--type", "visits:Visit", "in.tb", "-o")

@@ -97,3 +97,13 @@ def test_inputs_that_only_look_alike_in_arrow_are_refused(tmp_path, inputs, form
 def test_options_that_widen_would_ignore_are_refused(inputs, option):
     words = ["convert", "--values", "--widen", "--to", "arrow", *option]
     assert bad(64, *words, *inputs([b"x" * 100]))[1].startswith(f"{option[0]} cannot be used with --widen")
+
+
+@pytest.mark.parametrize("nrows", [0, 1])
+def test_decimals_that_parquet_does_not_have_are_named(nrows, tmp_path):
+    price = pyarrow.array([decimal.Decimal("1500")] * nrows, pyarrow.decimal128(10, -2))
+    table = pyarrow.table({"id": pyarrow.array([1] * nrows, pyarrow.int64()), "price": price})
+    with pyarrow.ipc.new_stream(tmp_path / "a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    message = bad(65, "convert", tmp_path / "a.arrow", "-o", tmp_path / "a.parquet")[1]
+    assert message.startswith(f"{tmp_path}/a.arrow: the column price holds decimal128(10, -2), and Parquet has no ")

@@ -20,8 +20,9 @@ from typedbytes._base.folders import exists, make_folder, names_in, remove, rena
 from typedbytes.cli._failure import USAGE, Failure, display_name, say_message
 from typedbytes.cli._input.rereadable import Rereadable, can_be_read_twice
 from typedbytes.cli._output.files import as_output_error
-from typedbytes.cli._tables.arrow import Groups, imported_pyarrow, table_writer
+from typedbytes.cli._tables.arrow import as_data_failure, imported_pyarrow
 from typedbytes.cli._tables.plan import batches_of, bytes_done, make_plan
+from typedbytes.cli._tables.writers import Groups, table_writer, write_group
 
 __all__ = ["is_folder", "write_folder"]
 
@@ -224,13 +225,17 @@ def _convert(splits, folder, plan, form, codec, shape):
 
 
 def _write_part(path, split, plan, form, codec, shape, stop, done):
-    with _complete_file(path) as file, table_writer(file, shape.schema(plan.schema.arrow), form, codec) as writer:
-        groups = Groups(form)
+    name, schema, groups = plan.names.get(split.path, split.path), shape.schema(plan.schema.arrow), Groups(form)
+    with (
+        _complete_file(path) as file,
+        as_data_failure(name),
+        table_writer(file, schema, form, codec) as writer,
+    ):
         for batch in batches_of(split, plan):
             if stop.is_set():
                 raise InterruptedError
-            for group in groups.after(shape.arranged(batch)):
-                writer.write(group)
+            for group in groups.after(name, shape.arranged(batch)):
+                write_group(writer, group)
         for group in groups.rest():
-            writer.write(group)
+            write_group(writer, group)
     done(split)

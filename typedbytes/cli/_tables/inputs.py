@@ -13,7 +13,8 @@ from functools import partial
 
 from typedbytes._base.magic import format_of
 from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, say_message
-from typedbytes.cli._tables.arrow import DELIMITERS, imported_pyarrow
+from typedbytes.cli._tables.arrow import imported_pyarrow
+from typedbytes.cli._tables.text_rows import DELIMITERS
 from typedbytes.errors import FormatError
 
 TYPE_CHECKING = False

@@ -6,49 +6,60 @@ Invariant: a thread of its own writes one group of batches while the next is rea
 from __future__ import annotations
 
 import io
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 from typedbytes.cli._failure import BAD_DATA, Failure, display_name
-from typedbytes.cli._tables.arrow import Groups, as_data_failure, imported_pyarrow, table_writer
+from typedbytes.cli._tables.arrow import as_data_failure, imported_pyarrow
+from typedbytes.cli._tables.text_rows import DELIMITERS
+from typedbytes.cli._tables.writers import Groups, table_writer, write_group
 
 __all__ = ["EmptyInputs", "write_table"]
 
 
 def write_table(batches, output, form, codec, shape, empty):
-    """Write (name, batch)es in the schema of the first; a thread writes some while the next are read."""
+    """Write (name, batch)es as a table; a thread writes some while the next are read."""
     from concurrent.futures import ThreadPoolExecutor
 
     output.refuse_terminal()
-    name, writer, sink, writing, groups = None, None, _File(output), None, Groups(form)
-    with ThreadPoolExecutor(1) as pool, sink, closing(batches):
+    writer, sink, writing, groups = None, _File(output), None, Groups(form)
+    with ExitStack() as stack, ThreadPoolExecutor(1) as pool, sink, closing(batches):
         for name, batch in batches:
-            with as_data_failure(name):  # a batch may have another schema
+            with as_data_failure(name):
                 arranged = shape.arranged(batch)
                 if writer is None:
                     first, schema = name, arranged.schema
                     writer = table_writer(sink, schema, form, codec)
-                elif arranged.schema.names != schema.names:
-                    raise _other_columns(name, arranged.schema, first, schema)
-                for group in groups.after(arranged):
-                    if writing is not None:
-                        writing.result()
-                    writing = pool.submit(writer.write, group)
+                    stack.callback(writer.abandon)  # after a failure, when the sink takes nothing more
+            _check_columns(name, arranged.schema, first, schema, form)
+            for group in groups.after(name, arranged):
+                if writing is not None:
+                    writing.result()
+                writing = pool.submit(write_group, writer, group)
         if writer is None:
-            writer = table_writer(sink, shape.schema(empty.schema()), form, codec)
-        with as_data_failure(name):
-            if writing is not None:
-                writing.result()
-            for group in groups.rest():
-                writer.write(group)
+            with as_data_failure(None):
+                writer = table_writer(sink, shape.schema(empty.schema()), form, codec)
+        if writing is not None:
+            writing.result()
+        for group in groups.rest():
+            write_group(writer, group)
         writer.close()
 
 
-def _other_columns(name, found, first, schema):
-    """Return the Failure for a table with other columns than the first one."""
-    columns, before = ", ".join(found.names), ", ".join(schema.names)
-    message = f"the columns are {columns}, and those of {display_name(first)} {before}"
-    cure = " (--schema gives all RCFiles the same columns)" if all(map(str.isdecimal, found.names)) else ""
-    return Failure(BAD_DATA, f"{display_name(name)}: {message}{cure}")
+def _check_columns(name, found, first, schema, form):
+    """Raise Failure for a table with other columns than the first one, or with other types where those are written."""
+    if found.names != schema.names:
+        columns, before = ", ".join(found.names), ", ".join(schema.names)
+        message = f"the columns are {columns}, and those of {display_name(first)} {before}"
+        cure = " (--schema gives all RCFiles the same columns)" if all(map(str.isdecimal, found.names)) else ""
+        raise Failure(BAD_DATA, f"{display_name(name)}: {message}{cure}")
+    for field, before in zip(found, schema):
+        if form not in DELIMITERS and not field.equals(before):
+            message = f"the column {field.name} holds {_type(field)}, and that of {display_name(first)} {_type(before)}"
+            raise Failure(BAD_DATA, f"{display_name(name)}: {message}")
+
+
+def _type(field):
+    return f"{field.type}{'' if field.nullable else ' not null'}"
 
 
 class EmptyInputs:

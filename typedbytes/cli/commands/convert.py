@@ -32,16 +32,11 @@ from typedbytes.cli._input.inputs import Inputs, opened
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED, NOTE
 from typedbytes.cli._output.records import Records, refuse_compressed
 from typedbytes.cli._records.encoded import Encoded
-from typedbytes.cli._tables.arrow import (
-    DELIMITERS,
-    Shape,
-    as_data_failure,
-    imported_pyarrow,
-    notes_on_bytes,
-)
+from typedbytes.cli._tables.arrow import Shape, as_data_failure, imported_pyarrow, notes_on_bytes
 from typedbytes.cli._tables.column_order import ColumnOrder
 from typedbytes.cli._tables.inputs import READ_TABLES, batches_of_table
 from typedbytes.cli._tables.one_file import EmptyInputs, write_table
+from typedbytes.cli._tables.text_rows import DELIMITERS
 from typedbytes.columns import type_strings
 from typedbytes.columns._threads import BlocksAhead
 

@@ -1,0 +1,71 @@
+"""The cells of CSV and TSV: each value as its text, or an error that names the input and the column."""
+
+import csv
+import io
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from support.commands import bad, good
+
+
+def stream(*arrays, names="ab"):
+    """Return a stream of Arrow with these columns."""
+    table, sink = pyarrow.table(list(arrays), names=list(names[: len(arrays)])), io.BytesIO()
+    with pyarrow.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def rows_of(text, delimiter=","):
+    return list(csv.reader(io.StringIO(text.decode(), newline=""), delimiter=delimiter))
+
+
+@pytest.mark.parametrize("form, delimiter", [("csv", ","), ("tsv", "\t")])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["id,code\n1,12\n", 'id,code\n2,"7,5"\n3,"say ""hi"""\n4,"two\n\nlines"\n', "id,code\n5,1.5\n"],
+        ['id,code\nx,"7,5"\n', "id,code\n2,12\n", 'id,code\n2026-05-01,"a\t"\n'],
+        ["id\n1\n", 'id\n"a,b"\n""\n', "id\n1.5\n\n"],
+    ],
+    ids=["numbers first", "texts first", "one column"],
+)
+def test_rows_of_other_types_than_the_first_are_right(texts, form, delimiter, tmp_path):
+    """The quotes were those of the first types: cells with commas became two."""
+    paths, expected = [], None
+    for number, text in enumerate(texts):
+        paths.append(tmp_path / f"{number}.csv")
+        paths[-1].write_text(text)
+        header, *rows = list(csv.reader(io.StringIO(text, newline="")))
+        expected = (expected or [header]) + [row or [""] for row in rows]
+    good("convert", *paths, "-o", tmp_path / f"out.{form}")
+    assert rows_of((tmp_path / f"out.{form}").read_bytes(), delimiter) == expected
+
+
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_a_column_of_another_type_is_named(form, tmp_path):
+    for name, text in (("a", "id,code\n1,12\n"), ("b", "id,code\n1,x\n")):
+        (tmp_path / f"{name}.csv").write_text(text)
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    message = bad(65, "convert", "--to", form, first, second)[1]
+    assert message == f"{second}: the column code holds string, and that of {first} int64"
+
+
+@pytest.mark.parametrize("values", [[b"a", b"\xff"], [b"\xff", None]])
+@pytest.mark.parametrize("kind", ["binary", "large_binary", "binary[1]", "dictionary"])
+def test_bytes_of_every_type_that_are_no_text(kind, values):
+    array = pyarrow.array(values)
+    if kind == "dictionary":
+        array = array.dictionary_encode()
+    elif kind != "binary":
+        array = array.cast(pyarrow.binary(1) if kind == "binary[1]" else getattr(pyarrow, kind)())
+    message = bad(65, "convert", "--to", "csv", stdin=stream(pyarrow.array([1, 2]), array))[1]
+    assert message.startswith("standard input: the column b holds bytes that are not UTF-8, and csv is text: ")
+
+
+def test_a_column_without_a_text_is_named():
+    intervals = pyarrow.array([pyarrow.MonthDayNano([1, 2, 3])])
+    message = bad(65, "convert", "--to", "csv", stdin=stream(pyarrow.array([1]), intervals))[1]
+    assert message.startswith("standard input: the column b: ") and "interval" in message
