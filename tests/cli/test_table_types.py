@@ -7,7 +7,7 @@ import pyarrow
 import pytest
 
 import typedbytes as tb
-from support.commands import bad, run
+from support.commands import bad, good, run
 from typedbytes import Ext
 
 MANY = 70_000  # more records than the schema of a folder is taken from
@@ -107,3 +107,18 @@ def test_decimals_that_parquet_does_not_have_are_named(nrows, tmp_path):
         writer.write_table(table)
     message = bad(65, "convert", tmp_path / "a.arrow", "-o", tmp_path / "a.parquet")[1]
     assert message.startswith(f"{tmp_path}/a.arrow: the column price holds decimal128(10, -2), and Parquet has no ")
+
+
+@pytest.mark.parametrize("names, found", [("b", "b"), ("a,b", "b"), ("s.x", "x"), ("b.c", "b"), ("s", None)])
+def test_a_name_that_several_columns_have_is_no_choice(names, found, tmp_path):
+    structs = pyarrow.StructArray.from_arrays([pyarrow.array([1]), pyarrow.array([2])], ["x", "x"])
+    arrays = [pyarrow.array([1]), pyarrow.array([2]), pyarrow.array([3]), structs]
+    table = pyarrow.table(arrays, names=["a", "b", "b", "s"])
+    with pyarrow.ipc.new_stream(tmp_path / "a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    words = ["convert", "--to", "arrow", "--columns", names, tmp_path / "a.arrow"]
+    if found is None:
+        assert good(*words)
+    else:
+        message = bad(64, *words)[1]
+        assert message == f"several columns are named {found!r}, and --columns cannot say which"

@@ -54,7 +54,7 @@ class Shape:
             return batch
         pairs = list(zip(batch.schema.names, batch.columns))
         if self._names is not None:
-            pairs = [(name, _column(dict(pairs), name)) for name in self._names]
+            pairs = [(name, _column(pairs, name)) for name in self._names]
         if self._flatten:
             pairs = [leaf for name, column in pairs for leaf in _fields(name, column)]
         names, arrays = [name for name, _ in pairs], [array for _, array in pairs]
@@ -67,15 +67,19 @@ class Shape:
         return self.arranged(pyarrow.RecordBatch.from_arrays(nothing, schema=schema)).schema
 
 
-def _column(columns, path):
-    """Return a column, or a field of structs in it: "value.price"."""
-    if path in columns:
-        return columns[path]
-    name, _, rest = path.partition(".")
-    if name not in columns or not rest or not imported_pyarrow().types.is_struct(columns[name].type):
-        raise Failure(USAGE, f"no column {path!r}: there are {', '.join(map(repr, columns))}")
-    kind = columns[name].type
-    return _column({kind.field(i).name: each for i, each in enumerate(columns[name].flatten())}, rest)
+def _column(pairs, path):
+    """Return a column of (name, column)s, or a field of structs in it: "value.price"."""
+    names = [name for name, _ in pairs]
+    start, _, rest = path.partition(".")
+    name = path if path in names else start
+    if names.count(name) > 1:
+        raise Failure(USAGE, f"several columns are named {name!r}, and --columns cannot say which")
+    column = dict(pairs).get(name)
+    if name == path and column is not None:
+        return column
+    if column is None or not rest or not imported_pyarrow().types.is_struct(column.type):
+        raise Failure(USAGE, f"no column {path!r}: there are {', '.join(map(repr, names))}")
+    return _column(list(zip((field.name for field in column.type), column.flatten())), rest)
 
 
 def _fields(name, column):
