@@ -1,13 +1,18 @@
 """The cells of CSV and TSV: each value as its text, or an error that names the input and the column."""
 
 import csv
+import datetime
 import io
+import uuid
 
+import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
 
 from support.commands import bad, good
+
+IDS = [uuid.UUID(int=2**128 - 1), None, uuid.UUID(int=5)]
 
 
 def stream(*arrays, names="ab"):
@@ -53,8 +58,69 @@ def test_a_column_of_another_type_is_named(form, tmp_path):
     assert message == f"{second}: the column code holds string, and that of {first} int64"
 
 
+FRAME = polars.DataFrame(
+    {
+        "text": ["a", None, 'say "hi", all'],
+        "bytes": [b"x", b"", None],
+        "category": polars.Series(["p", None, "q,r"], dtype=polars.Categorical),
+        "choice": polars.Series(["u", "v", None], dtype=polars.Enum(["v", "u"])),
+    }
+)
+CELLS = [["a", "x", "p", "u"], ["", "", "", "v"], ['say "hi", all', "", "q,r", ""]]
+
+
+@pytest.mark.parametrize("form, delimiter", [("csv", ","), ("tsv", "\t")])
+@pytest.mark.parametrize("write", ["write_ipc", "write_ipc_stream"])
+def test_texts_of_polars_are_cells(write, form, delimiter, tmp_path):
+    getattr(FRAME, write)(tmp_path / "a.arrow")
+    text = good("convert", "--to", form, tmp_path / "a.arrow")
+    assert rows_of(text, delimiter) == [FRAME.columns, *CELLS]
+    for number, name in enumerate(FRAME.columns):
+        text = good("convert", "--to", form, "--columns", name, tmp_path / "a.arrow")
+        assert rows_of(text, delimiter) == [[name], *([row[number]] for row in CELLS)]
+
+
+def test_categories_in_structs_are_cells(tmp_path):
+    FRAME.select(polars.struct("text", "category").alias("s")).write_ipc(tmp_path / "a.arrow")
+    text = good("convert", "--to", "csv", "--flatten", tmp_path / "a.arrow")
+    assert rows_of(text) == [["s.text", "s.category"], *([row[0], row[2]] for row in CELLS)]
+
+
+@pytest.mark.parametrize("columns", ["a,b", "a"])
+def test_uuids_are_cells(columns):
+    values = pyarrow.array([each and each.bytes for each in IDS], pyarrow.binary(16))
+    data = stream(pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), values), pyarrow.array([1, 2, 3]))
+    rows = rows_of(good("convert", "--to", "csv", "--columns", columns, stdin=data))
+    assert [row[0] for row in rows] == ["a", *("" if each is None else str(each) for each in IDS)]
+
+
+def dictionary(*values):
+    return pyarrow.DictionaryArray.from_arrays([0, 1, None, 0], pyarrow.array(values))
+
+
+@pytest.mark.parametrize(
+    "array, cells",
+    [
+        (dictionary("x", None), ["x", "", "", "x"]),
+        (dictionary(b"x", b"y,"), ["x", "y,", "", "x"]),
+        (dictionary(1.5, None), ["1.5", "", "", "1.5"]),
+        (dictionary(datetime.date(2026, 5, 1), datetime.date(1, 1, 1)), ["2026-05-01", "0001-01-01", "", "2026-05-01"]),
+        (pyarrow.RunEndEncodedArray.from_arrays([2, 4], ["x", "y,"]), ["x", "x", "y,", "y,"]),
+        (pyarrow.array([b"ab", b"c,"], pyarrow.large_binary()), ["ab", "c,"]),
+        (pyarrow.ExtensionArray.from_storage(pyarrow.opaque(pyarrow.string(), "t", "v"), pyarrow.array(["x", None])),
+         ["x", ""]),
+    ],
+    ids=lambda given: str(given.type) if isinstance(given, pyarrow.Array) else "",
+)  # fmt: skip
+@pytest.mark.parametrize("names", ["a", "ab"])
+def test_values_within_other_types_are_cells(array, cells, names):
+    arrays = [array, pyarrow.array(range(len(array)))][: len(names)]
+    rows = rows_of(good("convert", "--to", "csv", stdin=stream(*arrays)))
+    assert rows == [list(names), *([cell, str(number)][: len(names)] for number, cell in enumerate(cells))]
+
+
 @pytest.mark.parametrize("values", [[b"a", b"\xff"], [b"\xff", None]])
-@pytest.mark.parametrize("kind", ["binary", "large_binary", "binary[1]", "dictionary"])
+@pytest.mark.parametrize("kind", ["binary", "large_binary", "binary_view", "binary[1]", "dictionary"])
 def test_bytes_of_every_type_that_are_no_text(kind, values):
     array = pyarrow.array(values)
     if kind == "dictionary":

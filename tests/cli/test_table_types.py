@@ -3,7 +3,9 @@
 import decimal
 import itertools
 
+import polars
 import pyarrow
+import pyarrow.parquet
 import pytest
 
 import typedbytes as tb
@@ -97,6 +99,31 @@ def test_inputs_that_only_look_alike_in_arrow_are_refused(tmp_path, inputs, form
 def test_options_that_widen_would_ignore_are_refused(inputs, option):
     words = ["convert", "--values", "--widen", "--to", "arrow", *option]
     assert bad(64, *words, *inputs([b"x" * 100]))[1].startswith(f"{option[0]} cannot be used with --widen")
+
+
+FRAME = polars.DataFrame({
+    "number": [1, 2, 3],
+    "text": ["a", None, "b"],
+    "bytes": [b"x", b"", None],
+    "category": polars.Series(["p", None, "q"], dtype=polars.Categorical),
+    "choice": polars.Series(["u", "v", None], dtype=polars.Enum(["v", "u"])),
+    "tags": polars.Series([["p"], [], ["q", "p"]], dtype=polars.List(polars.Categorical)),
+    "names": [["a"], None, ["b", None]],
+}).with_columns(polars.struct("text", "category").alias("both"))  # fmt: skip
+
+
+@pytest.mark.parametrize("write", ["write_ipc", "write_ipc_stream"])
+@pytest.mark.parametrize("names", [FRAME.columns, ["category"], ["text"]], ids=["all", "category", "text"])
+def test_columns_of_polars_become_parquet(write, names, tmp_path):
+    """Polars writes views of texts, also as the values of categories, for which pyarrow has no Parquet."""
+    frame = FRAME.select(names)
+    getattr(frame, write)(tmp_path / "a.arrow")
+    good("convert", tmp_path / "a.arrow", "-o", tmp_path / "a.parquet")
+    assert polars.read_parquet(tmp_path / "a.parquet").to_dicts() == frame.to_dicts()
+    assert pyarrow.parquet.read_table(tmp_path / "a.parquet").to_pylist() == frame.to_dicts()
+    getattr(frame.clear(), write)(tmp_path / "none.arrow")
+    good("convert", tmp_path / "none.arrow", tmp_path / "a.arrow", "-o", tmp_path / "b.parquet")
+    assert pyarrow.parquet.read_table(tmp_path / "b.parquet").to_pylist() == frame.to_dicts()
 
 
 @pytest.mark.parametrize("nrows", [0, 1])

@@ -147,7 +147,7 @@ class Inputs:
         return form, put_back(head, source)
 
     def _rows_by_name(self, name):
-        """Return the format of rows that a name says, of a compressed file before the last suffix; None: it says none."""
+        """Return the format of rows that a name says, maybe before the suffix of a compression; None: it says none."""
         stem = os.path.splitext(name)[0]
         for form in self._rows:
             if name.endswith(f".{form}") or stem.endswith(f".{form}") and compression_of_text(name):

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["check_schema", "columns_with_dictionaries"]
+__all__ = ["check_schema", "columns_with_dictionaries", "storable", "storable_schema"]
 
 _SAMPLE_NROWS, _SAMPLE_NBYTES = 1 << 16, 64 << 20  # what decides which columns get dictionaries
 _REPEATED = 0.95  # of the bytes of its values: a column whose dictionary is at least as large does without
@@ -30,6 +30,48 @@ def check_schema(schema: Any) -> None:
             raise ValueError(
                 f"the column {field.name} holds {kind}, and Parquet has no negative scale: arrow, csv and json have it"
             )
+
+
+def storable(table: Any) -> Any:
+    """Return a table with the types of `storable_schema`."""
+    schema = table.schema
+    stored = storable_schema(schema)
+    return table if stored is schema else table.cast(stored)
+
+
+def storable_schema(schema: Any) -> Any:
+    """Return a schema of types that every pyarrow writes.
+
+    Views of texts and bytes some do not write, or not in dictionaries.
+    """
+    fields = [field.with_type(_storable_type(field.type)) for field in schema]
+    if all(field.type == before.type for field, before in zip(fields, schema)):
+        return schema
+    return imported_pyarrow().schema(fields, schema.metadata)
+
+
+def _storable_type(kind):
+    pyarrow = imported_pyarrow()
+    types = pyarrow.types
+    if types.is_dictionary(kind):
+        values = {pyarrow.string_view(): pyarrow.string(), pyarrow.binary_view(): pyarrow.binary()}
+        return pyarrow.dictionary(kind.index_type, values.get(kind.value_type, kind.value_type), kind.ordered)
+    if types.is_struct(kind):
+        return pyarrow.struct([_storable_field(field) for field in kind])
+    if types.is_map(kind):
+        key, item = _storable_field(kind.key_field), _storable_field(kind.item_field)
+        return pyarrow.map_(key, item, kind.keys_sorted)
+    if types.is_fixed_size_list(kind):
+        return pyarrow.list_(_storable_field(kind.value_field), kind.list_size)
+    for is_list, new in ((types.is_list, pyarrow.list_), (types.is_large_list, pyarrow.large_list)):
+        if is_list(kind):
+            return new(_storable_field(kind.value_field))
+    views = {pyarrow.string_view(): pyarrow.large_string(), pyarrow.binary_view(): pyarrow.large_binary()}
+    return views.get(kind, kind)
+
+
+def _storable_field(field):
+    return field.with_type(_storable_type(field.type))
 
 
 def columns_with_dictionaries(table: Any) -> list[str]:

@@ -7,6 +7,7 @@ quoted by its own types, so one of other types than the first is as right as the
 from __future__ import annotations
 
 import io
+import uuid
 
 from typedbytes.cli._tables.arrow import empty_within, imported_pyarrow
 
@@ -71,14 +72,28 @@ def _cells(name, array, form):
     """Return an array as one that pyarrow writes as cells."""
     pyarrow, kind = imported_pyarrow(), array.type
     types = pyarrow.types
+    if isinstance(kind, pyarrow.BaseExtensionType):
+        return _texts_of_uuids(array) if kind.extension_name == "arrow.uuid" else _cells(name, array.storage, form)
     if types.is_dictionary(kind):
         return pyarrow.DictionaryArray.from_arrays(array.indices, _cells(name, array.dictionary, form))
+    if types.is_run_end_encoded(kind):
+        from pyarrow import compute
+
+        return _cells(name, compute.run_end_decode(array), form)
     if types.is_nested(kind):
         raise ValueError(f"the column {name} holds {kind}, and a cell of text holds one value: {_cure(kind)}")
-    kinds_of_bytes = types.is_binary, types.is_large_binary, types.is_fixed_size_binary
+    if types.is_string_view(kind):
+        return array.cast(pyarrow.large_string())
+    kinds_of_bytes = types.is_binary, types.is_large_binary, types.is_fixed_size_binary, types.is_binary_view
     if any(is_bytes(kind) for is_bytes in kinds_of_bytes):
         return _texts_of_bytes(name, array, form)
     return array
+
+
+def _texts_of_uuids(array):
+    values = array.storage.to_pylist()
+    texts = [value if value is None else str(uuid.UUID(bytes=value)) for value in values]
+    return imported_pyarrow().array(texts, "string")
 
 
 def _texts_of_bytes(name, array, form):

@@ -35,7 +35,7 @@ class Groups:
         groups = self.rest() if self._held and batch.schema != self._held[0][1].schema else []
         self._held.append((name, batch))
         self._nrows += batch.num_rows
-        self._nbytes += batch.nbytes
+        self._nbytes += _nbytes(batch)
         if self._nrows >= self._limits[0] or self._nbytes >= self._limits[1]:
             groups += self.rest()
         return groups
@@ -44,6 +44,13 @@ class Groups:
         """Return the group that is held, if there is one."""
         held, self._held, self._nrows, self._nbytes = self._held, [], 0, 0
         return [held] if held else []
+
+
+def _nbytes(batch):
+    try:
+        return batch.nbytes
+    except TypeError:  # pyarrow 18 does not count views
+        return batch.get_total_buffer_size()
 
 
 def write_group(writer: TableWriter, group: list[tuple[str, Any]]) -> None:
@@ -147,17 +154,19 @@ class _ParquetWriter(TableWriter):
     def __init__(self, sink, schema, codec):
         parquet.check_schema(schema)
         self._sink = sink
-        self._schema = schema
+        self._schema = parquet.storable_schema(schema)
         self._codec = codec
 
     def write(self, table):
+        table = parquet.storable(table)
         if self._writer is None:
             self._open(parquet.columns_with_dictionaries(table))
         self._writer.write_table(table)
 
     def write_nowhere(self, batch):
         pyarrow = imported_pyarrow()
-        pyarrow.parquet.write_table(pyarrow.Table.from_batches([batch]), pyarrow.MockOutputStream(), compression="none")
+        table = parquet.storable(pyarrow.Table.from_batches([batch]))
+        pyarrow.parquet.write_table(table, pyarrow.MockOutputStream(), compression="none")
 
     def close(self):
         """Write the footer."""
