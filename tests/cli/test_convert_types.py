@@ -127,7 +127,7 @@ class Visit(typing.NamedTuple):
 """
 
 
-@pytest.mark.parametrize("form", ["parquet"])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
 @pytest.mark.parametrize("out", ["out.{}", "out/"])
 @pytest.mark.parametrize("nbefore", [0, 100_000])
 def test_a_value_that_no_table_has_is_named_by_its_input_and_column(form, out, nbefore):

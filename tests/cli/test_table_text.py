@@ -10,7 +10,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from support.commands import bad, good
+from support.commands import bad, good, run
 
 IDS = [uuid.UUID(int=2**128 - 1), None, uuid.UUID(int=5)]
 
@@ -135,3 +135,37 @@ def test_a_column_without_a_text_is_named():
     intervals = pyarrow.array([pyarrow.MonthDayNano([1, 2, 3])])
     message = bad(65, "convert", "--to", "csv", stdin=stream(pyarrow.array([1]), intervals))[1]
     assert message.startswith("standard input: the column b: ") and "interval" in message
+
+
+YEARS = "the years from -32767 to 32767"
+TIMES = [
+    (pyarrow.timestamp("s"), -1_096_193_779_200, 971_890_963_199, YEARS),
+    (pyarrow.timestamp("ms"), -1_096_193_779_200_000, 971_890_963_199_999, YEARS),
+    (pyarrow.timestamp("us"), -1_096_193_779_200_000_000, 971_890_963_199_999_999, YEARS),
+    (pyarrow.timestamp("s", "UTC"), -1_096_193_692_800, 971_890_876_799, YEARS),
+    (pyarrow.date32(), -12_687_428, 11_248_737, YEARS),
+    (pyarrow.date64(), -1_096_193_779_200_000, 971_890_876_800_000, YEARS),
+    (pyarrow.time32("s"), 0, 86_399, "the times of a day"),
+    (pyarrow.time32("ms"), 0, 86_399_999, "the times of a day"),
+    (pyarrow.time64("us"), 0, 86_399_999_999, "the times of a day"),
+    (pyarrow.time64("ns"), 0, 86_399_999_999_999, "the times of a day"),
+]
+
+
+@pytest.mark.parametrize("kind, first, last, what", TIMES, ids=[str(each[0]) for each in TIMES])
+def test_times_without_a_text_are_refused(kind, first, last, what):
+    """pyarrow wrote "<value out of range: ...>" as a cell, and with a zone a year that is another."""
+
+    def convert(*numbers):
+        array = pyarrow.array([*numbers, None], f"int{kind.bit_width}").view(kind)
+        return run("convert", "--to", "csv", stdin=stream(array, pyarrow.array(range(len(array)))))
+
+    done = convert(first, last)
+    assert done.returncode == 0 and len(rows_of(done.stdout)) == 4, done.stderr
+    assert "range" not in done.stdout.decode()
+    if what == YEARS:
+        assert rows_of(done.stdout)[1][0].startswith("-32767-01-0") and "32767-12-3" in rows_of(done.stdout)[2][0]
+    for number in (first - 1, last + 1 if kind != pyarrow.date64() else last + 86_400_000):
+        done = convert(number, first)
+        said = f"standard input: the column a holds {number} as {kind}, and text has {what}: arrow has it\n"
+        assert (done.returncode, done.stderr.decode()) == (65, f"typedbytes convert: {said}")

@@ -42,7 +42,8 @@ def storable(table: Any) -> Any:
 def storable_schema(schema: Any) -> Any:
     """Return a schema of types that every pyarrow writes.
 
-    Views of texts and bytes some do not write, or not in dictionaries.
+    Views of texts and bytes some do not write, or not in dictionaries. Of seconds Parquet has milliseconds, and pyarrow
+    18 makes another time of one that is too large.
     """
     fields = [field.with_type(_storable_type(field.type)) for field in schema]
     if all(field.type == before.type for field, before in zip(fields, schema)):
@@ -66,6 +67,8 @@ def _storable_type(kind):
     for is_list, new in ((types.is_list, pyarrow.list_), (types.is_large_list, pyarrow.large_list)):
         if is_list(kind):
             return new(_storable_field(kind.value_field))
+    if types.is_timestamp(kind) and kind.unit == "s":
+        return pyarrow.timestamp("ms", kind.tz)
     views = {pyarrow.string_view(): pyarrow.large_string(), pyarrow.binary_view(): pyarrow.large_binary()}
     return views.get(kind, kind)
 

@@ -21,6 +21,10 @@ __all__ = ["DELIMITERS", "header_of", "rows_of"]
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 _NROWS = 1 << 13  # of a buffer: batches of other programs may be whole tables
+_DAY = 86_400
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_YEARS = "the years from -32767 to 32767"
+_FIRST_SECOND, _END_SECOND = -1_096_193_779_200, 971_890_963_200  # of these years
 
 
 def header_of(schema: Any, form: str) -> Any:
@@ -87,6 +91,7 @@ def _cells(name, array, form):
     kinds_of_bytes = types.is_binary, types.is_large_binary, types.is_fixed_size_binary, types.is_binary_view
     if any(is_bytes(kind) for is_bytes in kinds_of_bytes):
         return _texts_of_bytes(name, array, form)
+    _check_times(name, array)
     return array
 
 
@@ -113,3 +118,28 @@ def _cure(kind):
         return "--flatten makes columns of its fields"
     others = "json has it" if empty_within(kind) else "parquet and json have it"
     return f"--columns chooses others, and {others}"
+
+
+def _check_times(name, array):
+    """Raise ValueError for a date or time without a text: pyarrow writes "<value out of range", or another year."""
+    pyarrow, kind = imported_pyarrow(), array.type
+    types = pyarrow.types
+    if types.is_timestamp(kind):
+        margin = _DAY if kind.tz else 0  # the text has the year of the zone
+        first, end, what = _FIRST_SECOND + margin, _END_SECOND - margin, _YEARS
+    elif types.is_date(kind):
+        first, end, what = _FIRST_SECOND, _END_SECOND, _YEARS
+    elif types.is_time(kind):
+        first, end, what = 0, _DAY, "the times of a day"
+    else:
+        return
+    from pyarrow import compute
+
+    if types.is_date32(kind):
+        first, end = first // _DAY, end // _DAY
+    else:
+        per_second = _PER_SECOND["ms" if types.is_date64(kind) else kind.unit]
+        first, end = first * per_second, end * per_second
+    for number in compute.min_max(array.view(f"int{kind.bit_width}")).as_py().values():
+        if number is not None and not first <= number < end:
+            raise ValueError(f"the column {name} holds {number} as {kind}, and text has {what}: arrow has it")
