@@ -95,7 +95,8 @@ def columns_with_dictionaries(table: Any) -> list[str]:
 
 def _column_chunks(table, use_dictionary):
     """Return the metadata of the columns of a table as Parquet."""
-    pyarrow, written = imported_pyarrow(), []
+    pyarrow = imported_pyarrow()
+    written: list[Any] = []
     writer = pyarrow.parquet.ParquetWriter(
         pyarrow.MockOutputStream(),
         table.schema,
