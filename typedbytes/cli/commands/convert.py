@@ -184,9 +184,10 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     TypedBytesWritable.
 
     CSV and TSV have a header with the names of the columns. An input is read so if its name ends in
-    .csv or .tsv, or by --from. Numbers and dates are recognised by pyarrow's rules, 01234 as 1234;
-    from-text --csv --header --infer keeps such texts. --flatten makes columns of the fields of MAPs,
-    as value.price, and --columns chooses some. Without records the table is empty.
+    .csv or .tsv, or .csv.gz and so on, or by --from. Numbers and dates are recognised by pyarrow's
+    rules, 01234 as 1234; from-text --csv --header --infer keeps such texts. --flatten makes columns
+    of the fields of MAPs, as value.price, and --columns chooses some. Without records the table is
+    empty.
     An RCFile is a table too, whose columns --schema names and types; a folder of RCFiles becomes one
     of tables.
 
