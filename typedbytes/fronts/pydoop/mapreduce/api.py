@@ -6,6 +6,7 @@ import json
 import os
 
 from typedbytes import streaming
+from typedbytes.fronts.pydoop.mapreduce.emitted import EmittedPairs
 from typedbytes.streaming.task_environment import Task, variable_of_property
 
 TYPE_CHECKING = False
@@ -58,14 +59,14 @@ class Counter:
         self.name: str = name
 
 
-class Context:
+class Context(EmittedPairs):
     """What a mapper or a reducer works on: a key with its value or values, and where its output goes."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.key: Any = None
         self.value: Any = None
         self.values: Any = None
-        self.output: list[tuple[Any, Any]] = []
         self.job_conf: JobConf = JobConf()
 
     def get_input_key(self) -> Any:
@@ -83,10 +84,6 @@ class Context:
     def get_job_conf(self) -> JobConf:
         """Return the properties of the job."""
         return self.job_conf
-
-    def emit(self, key: Any, value: Any) -> None:
-        """Write a pair."""
-        self.output.append((key, value))
 
     def progress(self) -> None:
         """Report that the task is alive."""

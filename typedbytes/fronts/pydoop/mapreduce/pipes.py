@@ -113,22 +113,23 @@ class _Code:
 
     def _process(self, records: Iterator[Any]) -> Iterator[Any]:
         context = api.Context()
-        made = self._create(context)
-        process = getattr(made, self._method)
-        for key, value in records:
-            context.key = key
-            if self._method == "map":
-                context.value = value
-            else:
-                context.values = value
-            process(context)
-            if context.output:
-                yield from context.output
-                context.output.clear()
-        close = getattr(made, "close", None)
-        if close is not None:
-            close()
-        yield from context.output
+        try:
+            made = self._create(context)
+            process = getattr(made, self._method)
+            for key, value in records:
+                context.key = key
+                if self._method == "map":
+                    context.value = value
+                else:
+                    context.values = value
+                process(context)
+                yield from context.pop_all()
+            close = getattr(made, "close", None)
+            if close is not None:
+                close()
+            yield from context.pop_all()
+        finally:
+            context.close()
 
 
 class _Functions(_Code):
