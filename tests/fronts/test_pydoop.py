@@ -82,3 +82,64 @@ def test_what_has_no_pickle_is_copied(monkeypatch):
     found = list(pairs.pop_all())
     assert [str(value[0]) for _, value in found[:-1]] == [f"Point({n})" for n in range(100)]
     assert found[-1] == ("b", lines) or list(found[-1][1]) == ["b"]
+
+
+READERS = {
+    "class": "pipes.run_task(pipes.Factory(Mapper, record_reader_class=Reader))",
+    "method": "pipes.run_task(type('F', (pipes.Factory,), {'create_record_reader': lambda _, c: Reader(c)})(Mapper))",
+    "writer": "pipes.run_task(type('F', (pipes.Factory,), {'create_record_writer': lambda *_: 1})(Mapper))",
+    "own": "pipes.run_task(type('F', (), {'create_record_writer': lambda *_: 1})())",
+    "fault": "pipes.run_task(type('F', (pipes.Factory,), {'create_record_reader': lambda *_: 1 / 0})(Mapper))",
+}
+
+
+@pytest.mark.parametrize("way", READERS)
+def test_record_readers_and_writers_are_refused_in_one_line(tmp_path, way):
+    """A factory that makes none, or a class that is not used, is none."""
+    text = f"""
+from pydoop.mapreduce import api, pipes
+from pydoop.mapreduce.api import RecordWriter
+
+class Reader(api.RecordReader):
+    def next(self):
+        raise StopIteration
+
+class Mapper(api.Mapper):
+    def map(self, context):
+        context.emit("a", 1)
+
+class Factory(pipes.Factory):
+    def create_record_reader(self, context):
+        return super().create_record_reader(context)
+
+def __main__():
+    {READERS[way]}
+"""
+    said, _ = ran(tmp_path, text, code=64)
+    reason = "record readers and writers in Python are not supported: write side files"
+    assert said.splitlines()[-1] == f"typedbytes run: {reason}" and "Traceback" not in said
+    said, lines = ran(tmp_path, text.replace(READERS[way], "pipes.run_task(Factory(Mapper))"))
+    assert lines == ["a\t1"]
+
+
+@pytest.mark.parametrize("text", ["def mapper(key, value, writer):\n    pass\n", "def __main__():\n    pass\n"])
+@pytest.mark.parametrize("words", [[], ["in"], ["map"]])
+def test_a_script_that_no_engine_has_started_says_what_does(tmp_path, text, words):
+    (tmp_path / "job.py").write_text(text)
+    said = run_module("typedbytes.fronts", tmp_path, "job.py", *words, code=1)
+    assert said == (b"", "a script of pydoop is started by typedbytes run --as pydoop job.py INPUT\n")
+
+
+def test_the_properties_of_a_job_are_those_of_a_dict(tmp_path):
+    text = """
+def mapper(key, value, writer, conf):
+    for each in (conf, dict(conf), conf.copy(), {**conf}):
+        assert len(each) == len(list(each)) == len(each.items()) > 10, each
+        assert (each["least"], each["my_own"], each["mapreduce.job.maps"]) == ("3", "4", "1")
+        assert not {"PATH", "HOME", "_", "http_proxy"} & {*each}
+    assert ("my.own" in conf, conf["my.own"], conf.get("my.own"), conf.get_int("my.own")) == (True, "4", "4", 4)
+    assert conf.get("no.own") is None and "no.own" not in conf
+    writer.emit("a", 1)
+"""
+    _, lines = ran(tmp_path, text, "-D", "least=3", "-D", "my.own=4")
+    assert lines == ["a\t1"]

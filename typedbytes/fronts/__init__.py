@@ -62,10 +62,14 @@ def _run_functions(names: dict[str, Any]) -> None:
     """Run what a script of pydoop has defined: such a script ends without a call of its own."""
     from typedbytes.fronts.started import is_started_by_engine
 
-    if is_started_by_engine(sys.argv) and ("mapper" in names or callable(names.get("__main__"))):
+    if not ("mapper" in names or callable(names.get("__main__"))):
+        return
+    if is_started_by_engine(sys.argv):
         from typedbytes.fronts.pydoop.mapreduce.pipes import run_module
 
         run_module(names)
+    elif not any(f"{__name__}.{name}" in sys.modules for name in FRONTS if name != "pydoop"):
+        sys.exit(f"a script of pydoop is started by typedbytes run --as pydoop {sys.argv[0]} INPUT")
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -6,6 +6,8 @@ import os
 import sys
 
 from typedbytes.fronts import run_script
+from typedbytes.fronts.refusals import Refusal
+from typedbytes.streaming.task_environment import REFUSAL_LINE, ROLE_QUERY
 
 USAGE = """\
 usage: python -m typedbytes.fronts SCRIPT [ARGUMENT...]
@@ -29,6 +31,8 @@ def main(words: list[str]) -> None:
         except SyntaxError:
             _check_syntax(words[0])
             raise
+        except Refusal as error:
+            sys.exit(f"{REFUSAL_LINE if ROLE_QUERY in os.environ else ''}{error}")
 
 
 def _check_syntax(script):

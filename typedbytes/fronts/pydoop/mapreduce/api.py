@@ -7,19 +7,31 @@ import os
 
 from typedbytes import streaming
 from typedbytes.fronts.pydoop.mapreduce.emitted import EmittedPairs
+from typedbytes.fronts.refusals import NotSupported
 from typedbytes.streaming.task_environment import Task, variable_of_property
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["Closable", "Combiner", "Component", "Context", "Counter", "Factory", "JobConf", "Mapper", "Partitioner",
-           "Reducer"]  # fmt: skip
+__all__ = [
+    "Closable", "Combiner", "Component", "Context", "Counter", "Factory", "JobConf", "Mapper", "Partitioner",
+    "RecordReader", "RecordWriter", "Reducer",
+]  # fmt: skip
+
+NO_RECORD_IO = "record readers and writers in Python are not supported: write side files"
+#: Variables whose names begin so have properties of Hadoop.
+HADOOP = ("mapreduce_", "mapred_", "map_input_", "stream_", "dfs_", "fs_", "io_", "yarn_", "hadoop_")
 
 
 class JobConf(dict[str, str]):
-    """The properties of the job, by name, from the environment of the task."""
+    """The properties of the job, by name.
+
+    A task has them in its environment, where a name has no dots: its entries are those of the names that are known so,
+    and of any other name it finds the value.
+    """
 
     def __missing__(self, key: str) -> str:
         try:
@@ -51,6 +63,20 @@ class JobConf(dict[str, str]):
         return json.loads(self[key]) if key in self else default
 
 
+def known_properties(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties in the environment of a task: Hadoop's with their dots, any other as its variable is named.
+
+    >>> known_properties({"mapreduce_job_reduces": "2", "my_limit": "3", "PATH": "/bin", "no_proxy": "localhost"})
+    {'mapreduce.job.reduces': '2', 'my_limit': '3'}
+    """
+    return {
+        name.replace("_", ".") if name.startswith(HADOOP) else name: value
+        for name, value in environ.items()
+        # Those of the system are in capitals, but for these few.
+        if name != name.upper() and name.replace("_", "").isalnum() and not name.endswith("_proxy")
+    }
+
+
 class Counter:
     """A counter of the job."""
 
@@ -67,7 +93,7 @@ class Context(EmittedPairs):
         self.key: Any = None
         self.value: Any = None
         self.values: Any = None
-        self.job_conf: JobConf = JobConf()
+        self.job_conf: JobConf = JobConf(known_properties(os.environ))
 
     def get_input_key(self) -> Any:
         """Return the key."""
@@ -149,6 +175,17 @@ class Partitioner(Component):
         raise NotImplementedError
 
 
+class RecordReader(Component, Closable):
+    """What breaks an input into records, which is not supported here: a class that is not used may derive from it."""
+
+    def __init__(self, context: Any) -> None:
+        raise NotSupported(NO_RECORD_IO)
+
+
+class RecordWriter(RecordReader):
+    """What writes records into a file, which is not supported here."""
+
+
 class Factory:
     """Makes the parts of a job."""
 
@@ -166,4 +203,12 @@ class Factory:
 
     def create_partitioner(self, context: Any) -> Any:
         """Return the partitioner of a task, None for Hadoop's hash."""
+        return None
+
+    def create_record_reader(self, context: Any) -> Any:
+        """Return None: what breaks an input into records is not in Python."""
+        return None
+
+    def create_record_writer(self, context: Any) -> Any:
+        """Return None: what writes records is not in Python."""
         return None

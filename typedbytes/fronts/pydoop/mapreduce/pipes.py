@@ -8,7 +8,7 @@ from operator import index
 
 from typedbytes import dumps, partition, streaming
 from typedbytes.fronts.pydoop.mapreduce import api
-from typedbytes.fronts.refusals import NoSuchTask
+from typedbytes.fronts.refusals import NoSuchTask, NotSupported
 from typedbytes.streaming.task_environment import task
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ class Factory(api.Factory):
         record_writer_class: Any = None, record_reader_class: Any = None,
     ) -> None:  # fmt: skip
         if record_reader_class or record_writer_class:
-            raise NotImplementedError("record readers and writers in Python are not supported: write side files")
+            raise NotSupported(api.NO_RECORD_IO)
         self._classes = mapper_class, reducer_class, combiner_class, partitioner_class
 
     def create_mapper(self, context: Any) -> Any:
@@ -51,6 +51,7 @@ class Factory(api.Factory):
 def run_task(factory: Any, **options: Any) -> None:
     """Run the task for which an engine has started the script; options of pydoop's own streams are ignored."""
     context = api.Context()
+    _refuse_record_io(factory, context)
     has_reducer = factory.create_reducer(context) is not None
     has_combiner = has_reducer and factory.create_combiner(context) is not None
     partitioner = factory.create_partitioner(context)
@@ -60,6 +61,17 @@ def run_task(factory: Any, **options: Any) -> None:
     if partitioner is not None and reducer is not None:
         reducer.partition_by = _Partition(partitioner)
     streaming.run(steps=[streaming.Step(mapper, reducer, combiner)], argv=sys.argv[:2])
+
+
+def _refuse_record_io(factory, context):
+    """Raise NotSupported if a factory makes a record reader or writer: no engine would call it."""
+    for name in ("create_record_reader", "create_record_writer"):
+        try:
+            made = getattr(factory, name, lambda context: None)(context)
+        except Exception as error:  # it looks for what only a record reader has
+            raise NotSupported(api.NO_RECORD_IO) from error
+        if made is not None:
+            raise NotSupported(api.NO_RECORD_IO)
 
 
 def run_module(names: dict[str, Any]) -> None:
