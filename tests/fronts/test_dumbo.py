@@ -308,3 +308,38 @@ def test_the_base_of_classes_for_tests_of_them():
     names = "from dumbo.backends.common import MapRedBase\nimport dumbo.backends.common as common\n"
     code = f"import typedbytes.fronts\ntypedbytes.fronts.install()\n{names}assert common.MapRedBase is MapRedBase"
     exec(code, {})
+
+
+MULTI = """
+import dumbo
+
+def runner(job):
+    mapper = dumbo.MultiMapper()
+    for pattern in ("file:", "data", "in", "in1", "sub/in"):
+        mapper.add(pattern, lambda key, value, pattern=pattern: [(pattern, 1)])
+    job.additer(mapper, dumbo.sumreducer)
+"""
+
+
+@pytest.mark.parametrize("sources, expected", [
+    (["in1"], {"in": 2, "in1": 2}), (["sub/in2"], {"in": 1, "sub/in": 1}),
+    (["sub/in2", "in1"], {"in": 3, "in1": 2, "sub/in": 1}), (["{folder}/in1"], {"data": 2, "in": 2, "in1": 2}),
+    (["s*b/in?"], {"in": 1, "sub/in": 1}), (["i*"], {"in": 2, "in1": 2}), (["sub"], {"in": 1, "sub/in": 1}),
+])  # fmt: skip
+def test_the_patterns_of_a_multimapper_are_in_the_path_as_it_was_given(tmp_path, sources, expected):
+    """lib/__init__.py: `pattern in path`, which is that of encodepipe: the name of the folder above decides nothing."""
+    folder = tmp_path / "data"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub" / "in2").write_text("x\n")
+    words = [word for source in sources for word in ("-input", source.format(folder=folder))]
+    found = output_of(folder, MULTI, *words[2:], source=words[1])
+    assert dict(line.split("\t") for line in found) == {repr(key): str(n) for key, n in expected.items()}
+
+
+def test_a_multimapper_needs_the_name_of_the_file(tmp_path):
+    """A task of several small files has none."""
+    write(tmp_path, MULTI)
+    (tmp_path / "in2").write_text("x\n")
+    command = ["run", "--as", "dumbo", "-q", "--combine-files", "job.py", "in1", "in2", "-o", "out"]
+    said = run_module("typedbytes", tmp_path, *command, code=1)[1]
+    assert "no mapper was added for the input file whose name is unknown: neither mapreduce_map_input_file" in said

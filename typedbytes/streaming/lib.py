@@ -201,6 +201,8 @@ class MultiMapper:
     [('ada', 1)]
     """
 
+    _input_file = staticmethod(lambda: task().input_file)  # of dumbo's scripts, it is named as on their command line
+
     def __init__(self) -> None:
         self._mappers: list[Any] = []
 
@@ -210,7 +212,7 @@ class MultiMapper:
 
     def configure(self) -> None:
         """Start the mappers for the input file of the task; LookupError if there is none."""
-        path = task().input_file
+        path = self._input_file()
         self._user_code = [code_for_each_record(mapper) for pattern, mapper in self._mappers if pattern in (path or "")]
         if not self._user_code:
             unknown = "whose name is unknown: neither mapreduce_map_input_file nor map_input_file is set"
@@ -219,7 +221,7 @@ class MultiMapper:
             user_code.start()
 
     def _record_types(self):
-        path = task().input_file or ""
+        path = self._input_file() or ""
         first, *others = [record_types("map", each) for pattern, each in self._mappers if pattern in path] or [({}, {})]
         if any(other != first for other in others):
             raise TypeError(f"the mappers of {path} are annotated with different record classes")
@@ -326,8 +328,7 @@ class JoinReducer(JoinCombiner):
     """
 
     partition_by: Any = operator.itemgetter(0)
-    _key = None  # of the last first side: dumbo's subclasses compare it
-    _encoded_key = None
+    _key = _encoded_key = None  # of the last first side: dumbo's subclasses compare _key
 
     def reduce(self, key: Any, values: Iterable[Any]) -> Iterable[tuple[Any, Any]] | None:
         """Pass a key's first side to primary, and its second side to secondary unless it is blocked."""

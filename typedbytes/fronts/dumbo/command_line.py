@@ -28,7 +28,7 @@ VARIABLE = "dumbo_options"
 def variable_for_tasks(given: Options, inputs: Sequence[str]) -> dict[str, str]:
     """Return the variable with the options of the command line, and the inputs as it names them."""
     pairs = [(key, str(value).partition("=")[0] if key in NAMED else str(value)) for key, value in given]
-    wholes = [(f"file:{os.path.abspath(path)}", path) for path in inputs]
+    wholes = [(f"file:{os.path.abspath(path)}", path) for path in map(_path_or_folder, inputs)]
     return {VARIABLE: quote(json.dumps([pairs, wholes]), safe="")}  # Hadoop ends a variable at a space
 
 
@@ -46,8 +46,18 @@ def path_as_given(path: str | None) -> str | None:
     """Return the path of a file as the command line names it, or the folder that it is in."""
     for whole, name in _read()[1]:
         if path is not None and (path == whole or path.startswith(f"{whole}/")):
-            return str(name) + path[len(whole) :]
+            return os.path.join(name, path[len(whole) + 1 :]) if path != whole else str(name)
     return path
+
+
+def _path_or_folder(path):
+    """Return a path, or of a pattern the folder at its start, which has all that it matches."""
+    from typedbytes._base.locations import is_pattern
+
+    start = path
+    while start and is_pattern(start) and not os.path.exists(path):
+        start = os.path.dirname(start.rstrip("/"))
+    return start
 
 
 def _read():

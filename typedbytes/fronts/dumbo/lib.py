@@ -6,6 +6,7 @@ import heapq
 import json
 from itertools import chain, groupby
 
+from typedbytes.fronts.dumbo.command_line import path_as_given
 from typedbytes.fronts.dumbo.decor import JoinMapper, PrimaryMapper, SecondaryMapper
 from typedbytes.fronts.dumbo.user_code import in_wrapper
 from typedbytes.fronts.dumbo.util import Options
@@ -20,6 +21,7 @@ from typedbytes.streaming.lib import (
     sumreducer,
     sumsreducer,
 )
+from typedbytes.streaming.task_environment import task
 
 TYPE_CHECKING = False
 
@@ -65,6 +67,8 @@ def nsmallestreducer(n: int, key: Any = None) -> Callable[..., Any]:
 class MultiMapper(ours.MultiMapper):
     """Call for each record the mappers whose pattern is in the name of its file; none for a file without a pattern."""
 
+    _input_file = staticmethod(lambda: path_as_given(task().input_file))
+
     def __init__(self) -> None:
         super().__init__()
         self.opts: Options = Options()
@@ -75,10 +79,12 @@ class MultiMapper(ours.MultiMapper):
         self.opts += getattr(mapper, "opts", None) or ()
 
     def configure(self) -> None:
-        """Start the mappers of the task's file."""
+        """Start the mappers of the task's file. Raises LookupError where its name is unknown."""
         try:
             super().configure()
         except LookupError:
+            if self._input_file() is None:  # a task of several small files, whose records would all be left out
+                raise
             self._user_code = []
 
 
