@@ -165,13 +165,44 @@ def _encoded_key(pair):
 
 
 def _called(process: Callable[..., Any], records: Iterator[Any]) -> Iterator[Any]:
-    """Return the pairs of a function of a key and a value, or of all records."""
-    if _nparameters(process) == 1:
-        return iter(process(records) or ())
+    """Return the pairs of code that can be called with all records, or is called with each key and value, as in dumbo.
+
+    A decorator with *args is called with all, and what is in it may raise TypeError for that before it reads any.
+    """
+    if _takes(process, 1):
+        watched = _Watched(records)
+        try:
+            return iter(process(watched) or ())
+        except TypeError:
+            if watched.is_read or not _takes(process, 2):
+                raise
     return chain.from_iterable(process(key, value) or () for key, value in records)
 
 
-def _nparameters(process):
-    function = process if hasattr(process, "__code__") else process.__call__
-    code = getattr(function, "__code__", None)
-    return 2 if code is None else code.co_argcount - (getattr(function, "__self__", None) is not None)
+def _takes(process, narguments):
+    """Return whether a call with a number of arguments is possible; that of a function of C may be."""
+    from inspect import signature
+
+    try:
+        signature(process).bind(*[None] * narguments)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
+class _Watched:
+    """Records, and whether any has been asked for."""
+
+    def __init__(self, records):
+        self._records = records
+        self.is_read = False
+
+    def __iter__(self):
+        self.is_read = True
+        return iter(self._records)
+
+    def __next__(self):
+        self.is_read = True
+        return next(self._records)
