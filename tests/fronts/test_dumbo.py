@@ -139,7 +139,7 @@ def test_a_line_that_is_not_code_fails_the_job(tmp_path, line):
     ("job.additer(pairs)", ["-addpath", "yes"]),
     ("job.additer(pairs, opts=[('addpath', 'yes')])", []),
     ("job.additer(opt('addpath', 'yes')(pairs))", []),
-    ("job.additer(type('M', (), {'opts': [('addpath', 'yes')], '__call__': lambda self, *pair: [pair]}))", []),
+    ("job.additer(type('M', (), {'opts': [('addpath', 'yes')], '__call__': lambda self, k, v: [(k, v)]}))", []),
     ("job.additer(pairs); job.additer(pairs)", ["-addpath", "yes"]),  # the second reads an iteration
 ])  # fmt: skip
 def test_keys_get_the_path_of_their_file(tmp_path, where, words):
@@ -343,3 +343,78 @@ def test_a_multimapper_needs_the_name_of_the_file(tmp_path):
     command = ["run", "--as", "dumbo", "-q", "--combine-files", "job.py", "in1", "in2", "-o", "out"]
     said = run_module("typedbytes", tmp_path, *command, code=1)[1]
     assert "no mapper was added for the input file whose name is unknown: neither mapreduce_map_input_file" in said
+
+
+@pytest.mark.parametrize("mapper", [
+    "def mapper(data, sep=' '):\n    for key, value in data:\n        yield sep, value",
+    "def all_of(sep, data):\n    return [(sep, value) for key, value in data]\n\nmapper = partial(all_of, ' ')",
+    "def mapper(*data):\n    return [(' ', value) for key, value in data[0]]",
+    "def mapper(*, data=None):\n    pass\n\nmapper = lambda *data, **more: ((' ', value) for key, value in data[0])",
+    "class mapper:\n    def __call__(self, data, sep=' '):\n        return [(sep, value) for key, value in data]",
+    "class mapper:\n    def map(self, data, sep=' '):\n        return [(sep, value) for key, value in data]",
+    "def mapper(key, value, sep=' '):\n    yield sep, value",
+    "def pair(sep, key, value):\n    yield sep, value\n\nmapper = partial(pair, ' ')",
+    "mapper = partial(lambda key, value, sep: [(sep, value)], sep=' ')",
+    "def pair(key, value, sep=' '):\n    yield sep, value\n\nmapper = wraps(pair)(lambda *pair: [(' ', pair[1])])",
+])  # fmt: skip
+def test_code_that_can_be_called_with_all_records_is(tmp_path, mapper):
+    """core.py: itermap() calls mapfunc(data), and mapfunc(key, value) where that is a TypeError."""
+    text = f"from functools import partial, wraps\n\n{mapper}\n\ndef runner(job):\n    job.additer(mapper)\n"
+    assert output_of(tmp_path, text) == [f"' '\t{line!r}" for line in TEXT.splitlines()]
+
+
+@pytest.mark.parametrize("reducer", [
+    "def reducer(data, n=1):\n    for key, values in data:\n        yield n, len(list(values))",
+    "reducer = partial(lambda n, data: [(n, len(list(values))) for key, values in data], 1)",
+    "def reducer(key, values, n=1):\n    yield n, len(list(values))",
+    "dumbo_reducer = None\nreducer = partial(lambda n, key, values: [(n, len(list(values)))], 1)",
+])  # fmt: skip
+def test_a_reducer_that_can_be_called_with_all_groups_is(tmp_path, reducer):
+    text = (f"from functools import partial\n\n{reducer}\n\ndef runner(job):\n"
+            "    job.additer(lambda key, value: [('a', 1)], reducer)\n")  # fmt: skip
+    assert output_of(tmp_path, text) == ["1\t2"]
+
+
+VARIATED = """
+import dumbo
+
+def runner(job):
+    if job.getparam("n") == "2":
+        return "the runner refuses"
+    if job.getparam("n") == "5":
+        raise KeyError("the runner fails")
+    job.additer(lambda key, value: [(value, 1 if job.getparam("n") != "3" else 1 / 0)])
+
+def variator(program):
+    for n in range(7):
+        found = program.clone()
+        found.delopts("output")
+        found.addopt("output", f"out{n}")
+        found.addparam("n", n)
+        yield found
+    {end}
+
+def starter(program):
+    if program.getopt("output") == "out0":
+        return "no 0"
+    if program.getopt("output") == "out1":
+        raise dumbo.Error("no 1")
+    if program.getopt("output") == "out4":
+        program.addopt("nonsense", "x")
+
+if __name__ == "__main__":
+    dumbo.main(runner, starter, variator)
+"""
+
+
+@pytest.mark.parametrize("end, message", [("pass", None), ("raise dumbo.Error('no more')", "ERROR: no more")])
+def test_an_error_of_one_program_leaves_the_others(tmp_path, end, message):
+    """core.py, main(): each is started by itself, and the exit code is that of the last that failed, or 1."""
+    (tmp_path / "in1").write_text("a\n")
+    (tmp_path / "job.py").write_text(VARIATED.replace("{end}", end))
+    _, said = run_front(tmp_path, "job.py", "-input", "in1", "-output", "out", code=1)
+    for line in ("ERROR: no 0", "ERROR: no 1", "the runner refuses", *filter(None, [message])):
+        assert said.splitlines().count(line) == 1, said
+    assert "ERROR: -nonsense is not an option of a job" in said and "ZeroDivisionError" in said
+    assert "\nKeyError: 'the runner fails'\n" in said
+    assert [path.name for path in sorted(tmp_path.glob("out*"))] == ["out6"]

@@ -78,19 +78,40 @@ def main(runner: Callable[[Job], Any], starter: Any = None, variator: Any = None
     starter(program) may change the options of the command line first; variator(program) gives several programs.
     """
     given = parseargs(sys.argv[1:])
-    if starter and "no" not in given["starter"] and not is_started_by_engine(sys.argv):
-        program = Program(sys.argv[0], given)
-        for each in variator(program) if variator else [program]:
-            try:
-                message = starter(each)
-            except Error as error:
-                message = str(error)
-            if message:
-                fail(message)
-            sys.argv[1:] = [word for key, value in each.opts for word in (f"-{key}", str(value))]
-            _run_runner(runner)
+    if not starter or "no" in given["starter"] or is_started_by_engine(sys.argv):
+        _run_runner(runner)
         return
-    _run_runner(runner)
+    program, code = Program(sys.argv[0], given), 0
+    try:
+        for each in variator(program) if variator else [program]:
+            code = _run_program(each, runner, starter) or code
+    except Error as error:
+        fail(str(error))
+    if code:
+        sys.exit(code)
+
+
+def _run_program(program, runner, starter):
+    """Run the job of a program and return its exit code: what ends one leaves the others of a variator."""
+    try:
+        message = starter(program)
+    except Error as error:
+        message = str(error) or "the starter has raised Error"
+    if message:
+        print(f"ERROR: {message}", file=sys.stderr)
+        return 1
+    sys.argv[1:] = [word for key, value in program.opts for word in (f"-{key}", str(value))]
+    try:
+        _run_runner(runner)
+    except SystemExit as end:
+        if not isinstance(end.code, str):
+            return end.code or 0
+        print(end.code, file=sys.stderr)
+        return 1
+    except Exception:
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
 
 
 def _run_runner(runner):
