@@ -644,3 +644,33 @@ def test_a_command_for_bash():
 
     assert bash_wrap("echo 'a b' | cat") == "bash -c 'echo '\\''a b'\\'' | cat'"
     assert subprocess.check_output(bash_wrap("echo 'a b' | cat"), shell=True) == b"a b\n"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("own, expected", [
+    (["--lower"], [True, None, None]), (["--no-lower"], [False, None, None]), (["--low"], [True, None, None]),
+    (["--lower", "--no-lower", "--down"], [False, "--down", None]), (["--up", "--no-low"], [False, "--up", None]),
+    (["-p-1", "--point=-2", "-p", "3"], [None, None, [-1, -2, 3]]),
+])  # fmt: skip
+def test_tasks_get_an_option_by_the_name_that_was_given(tmp_path, way, own, expected):
+    """job.py, _non_option_kwargs(): extra_args.append(option_string); an action may look at it."""
+    body = """
+    def configure_args(self):
+        from argparse import Action, BooleanOptionalAction
+
+        class Way(Action):
+            def __call__(self, parser, namespace, values, option_string=None):
+                namespace.way = option_string
+
+        super().configure_args()
+        self.add_passthru_arg("--lower", action=BooleanOptionalAction)
+        self.add_passthru_arg("--up", "--down", action=Way, nargs=0, dest="way")
+        self.add_passthru_arg("-p", "--point", action="append", type=int)
+
+    def reducer(self, _, values):
+        yield None, [self.options.lower, self.options.way, self.options.point]
+
+    def mapper(self, _, line):
+        yield None, None
+    """
+    assert json.loads(output_of(way, written(tmp_path, body), *own).partition(b"\t")[2]) == expected

@@ -6,9 +6,9 @@ import inspect
 import logging
 import os
 import sys
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError
 
-from typedbytes.fronts.mrjob.options import JobParser, add_options, print_help
+from typedbytes.fronts.mrjob.options import add_options, print_help
 from typedbytes.fronts.mrjob.step import MRStep
 from typedbytes.fronts.mrjob.util import expand_path
 
@@ -40,7 +40,7 @@ class DeclaredJob:
         self._passthru_arg_dests: set[str] = set()
         self._file_arg_dests: set[str] = set()
         usage = f"{os.path.basename(sys.argv[0])} [options] [input files]"
-        self.arg_parser: JobParser = JobParser(usage=usage, add_help=False)
+        self.arg_parser: ArgumentParser = ArgumentParser(usage=usage, add_help=False)
         self.configure_args()
         self._cl_args = sys.argv[1:] if args is None else args
         if args is not None:

@@ -12,9 +12,10 @@ from typedbytes.fronts.mrjob.conf import combine_lists
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-__all__ = ["RUNNERS", "JobParser", "add_options", "print_help"]
+__all__ = ["RUNNERS", "add_options", "print_help", "words_of"]
 
 RUNNERS = "dataproc", "emr", "hadoop", "inline", "local", "spark"
 
@@ -36,35 +37,47 @@ class _Listed(Action):
         setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), *str(values).split(",")])
 
 
-class JobParser(ArgumentParser):
-    """A parser that keeps, by option, the words that it was given."""
+class _Given(Action):
+    """Collect the options of a command line, each with the name and the words that it has there."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.taken: list[tuple[Action, list[str]]] = []
+    def __call__(self, parser, namespace, values, option_string=None):
+        parser.given.append((self.dest, option_string, values))
+
+
+class _WordsParser(ArgumentParser):
+    """A parser with the options of another, whose words it takes as they are."""
+
+    def __init__(self, parser):
+        super().__init__(add_help=False)
+        self.given: list[tuple[str, str | None, list[str]]] = []
+        for action in parser._actions:
+            self.add_argument(*action.option_strings, action=_Given, dest=action.dest, nargs=action.nargs)
 
     def _get_values(self, action, arg_strings):
-        self.taken.append((action, list(arg_strings)))
-        return super()._get_values(action, arg_strings)
-
-    def words_of(self, dests: set[str], rename: Any = lambda action, words: words) -> list[str]:
-        """Return the words of options, by their destinations, as the command line had them."""
-        found: list[str] = []
-        for action, words in self.taken:
-            if action.dest not in dests:
-                continue
-            words = rename(action, words)
-            if not action.option_strings:
-                found += words
-            elif len(words) == 1 and words[0].startswith("-"):
-                found.append(f"{_longest(action)}={words[0]}")
-            else:
-                found += [_longest(action), *words]
-        return found
+        return list(arg_strings)
 
 
-def _longest(action):
-    return max(action.option_strings, key=len)
+def words_of(
+    parser: ArgumentParser, words: Sequence[str], dests: set[str], rename: Any = lambda dest, words: words
+) -> list[str]:
+    """Return the words of some options, by their destinations, as a command line has them.
+
+    An action may look at the name of its option, as that of --verbose and --no-verbose does.
+    """
+    found: list[str] = []
+    raw = _WordsParser(parser)
+    raw.parse_known_args(words)
+    for dest, name, values in raw.given:
+        if dest not in dests:
+            continue
+        values = rename(dest, values)
+        if name is None:
+            found += values
+        elif len(values) == 1 and values[0].startswith("-"):
+            found.append(f"{name}={values[0]}")
+        else:
+            found += [name, *values]
+    return found
 
 
 # Options of runners: flags, and keywords for argparse. Those that have no effect here are accepted all the same.

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 
 from typedbytes._base.locations import is_url
 from typedbytes.fronts.file_systems import FileSystem, HadoopFileSystem
-from typedbytes.fronts.mrjob.options import options_of_files
+from typedbytes.fronts.mrjob.options import options_of_files, words_of
 from typedbytes.fronts.mrjob.paths import archived, expanded, local_path, whole
 from typedbytes.fronts.mrjob.step import MRStep, StepFailedException
 from typedbytes.fronts.mrjob.tasks import properties_of, steps_of
@@ -157,8 +157,8 @@ def _files_of_options(job):
     """Return the files of file options, and the words that tasks get: files by their names there."""
     files: dict[str, str] = {}
 
-    def rename(action, words):
-        if action.dest not in job._file_arg_dests:
+    def rename(dest, words):
+        if dest not in job._file_arg_dests:
             return words
         names = []
         for word in words:
@@ -170,7 +170,7 @@ def _files_of_options(job):
             names.append(name)
         return names
 
-    words = job.arg_parser.words_of(job._passthru_arg_dests | job._file_arg_dests, rename)
+    words = words_of(job.arg_parser, job._cl_args, job._passthru_arg_dests | job._file_arg_dests, rename)
     return [f"{whole(path)}#{name}" for name, path in files.items()], words
 
 
