@@ -194,7 +194,10 @@ def test_null_in_mrjob_conf_unsets_an_option(tmp_path):
 @pytest.mark.parametrize("data, said", [
     (b"{bad", "it is neither JSON nor YAML: "),
     (b"a: [\x00]", "it is neither JSON nor YAML: "),
-    (b"a: !clear b", "it is neither JSON nor YAML: "),
+    (b"a: !other b", "it is neither JSON nor YAML: "), (b"!clear [a]: b", "it is neither JSON nor YAML: "),
+    (b"!clear {a: b}", "it must have names with values, not ClearedValue({'a': 'b'})"),
+    (b"include: !clear x", "include must be a path or a list of them, not ClearedValue('x')"),
+    (b"a: &a [*a]", "it is neither JSON nor YAML: "),
     (b"[" * 100_000, "it is neither JSON nor YAML: "),
     (b"\xff\xfe", "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
     (b"[1,2]", "it must have names with values, not [1, 2]"),

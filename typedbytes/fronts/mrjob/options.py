@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from argparse import SUPPRESS, Action, ArgumentParser
-
-from typedbytes.fronts.mrjob.conf import combine_lists
 
 TYPE_CHECKING = False
 
@@ -15,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-__all__ = ["RUNNERS", "add_options", "print_help", "words_of"]
+__all__ = ["LISTS", "REPEATED", "RUNNERS", "add_options", "print_help", "words_of"]
 
 RUNNERS = "dataproc", "emr", "hadoop", "inline", "local", "spark"
 
@@ -81,7 +76,7 @@ def words_of(
 
 
 # Options of runners: flags, and keywords for argparse. Those that have no effect here are accepted all the same.
-_LISTS = {
+LISTS = {
     "upload_files": ("--files", "--file"), "upload_archives": ("--archives", "--archive"),
     "upload_dirs": ("--dirs", "--dir"), "libjars": ("--libjars", "--libjar"), "py_files": ("--py-files", "--py-file"),
 }  # fmt: skip
@@ -93,7 +88,7 @@ _WORDS = (
 _SWITCHES = (
     "bootstrap_mrjob", "check_input_paths", "read_logs", "emulate_map_input_file", "skip_internal_protocol",
 )  # fmt: skip
-_REPEATED = ("setup", "hadoop_extra_args", "hadoop_log_dirs", "spark_args")
+REPEATED = ("setup", "hadoop_extra_args", "hadoop_log_dirs", "spark_args")
 _FLAGS = {"hadoop_extra_args": ("--hadoop-args", "--hadoop-arg"), "hadoop_log_dirs": ("--hadoop-log-dirs",)}
 
 
@@ -117,9 +112,9 @@ def add_options(parser: ArgumentParser) -> None:
         "-D", "--jobconf", action=_Named, default={}, metavar="NAME=VALUE", help="a property of the job"
     )
     hidden.add_argument("--cmdenv", action=_Named, default={}, metavar="NAME=VALUE", help="a variable of the tasks")
-    for dest, flags in _LISTS.items():
+    for dest, flags in LISTS.items():
         hidden.add_argument(*flags, dest=dest, action=_Listed, default=[], help=SUPPRESS)
-    for dest in _REPEATED:
+    for dest in REPEATED:
         words = _FLAGS.get(dest, (f"--{dest.replace('_', '-')}",))
         hidden.add_argument(*words, dest=dest, action="append", default=[], help=SUPPRESS)
     for dest in _WORDS:
@@ -139,82 +134,3 @@ def add_options(parser: ArgumentParser) -> None:
 def print_help(parser: ArgumentParser) -> None:
     """Print the options, those of the job too."""
     print(parser.format_help())
-
-
-# mrjob.conf
-
-
-def options_of_files(alias: str, paths: list[str] | None) -> dict[str, Any]:
-    """Return the options of a runner from mrjob.conf, or from the files in its place; the later ones win."""
-    if paths is None:
-        known = [os.environ.get("MRJOB_CONF"), os.path.expanduser("~/.mrjob.conf"), "/etc/mrjob.conf"]
-        paths = [path for path in known if path and os.path.exists(path)][:1]
-    found: dict[str, Any] = {}
-    for path in paths:
-        found = _merged(found, _options_of_file(os.path.expanduser(os.path.expandvars(path)), alias, ()))
-    return found
-
-
-def _options_of_file(path, alias, seen):
-    def named(name, value):
-        if value is not None and not isinstance(value, dict):
-            _refuse(path, f"{name} must have names with values, not {value!r:.80}")
-        return value or {}
-
-    def listed(name, value):
-        found = combine_lists(value)
-        if not all(isinstance(each, str) for each in found):
-            _refuse(path, f"{name} must be a path or a list of them, not {value!r:.80}")
-        return found
-
-    conf = named("it", _read(path))
-    found: dict[str, Any] = {}
-    for each in listed("include", conf.get("include")):
-        other = os.path.join(os.path.dirname(os.path.realpath(path)), os.path.expanduser(each))
-        if other not in seen:
-            found = _merged(found, _options_of_file(other, alias, (*seen, other)))
-    own = named(f"runners.{alias}", named("runners", conf.get("runners")).get(alias))
-    checks = {"cmdenv": named, "jobconf": named, **dict.fromkeys(_LISTS, listed)}
-    return _merged(found, {name: checks[name](name, value) if name in checks else value for name, value in own.items()})
-
-
-def _read(path):
-    """Return what a file says in JSON or YAML."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except (OSError, ValueError) as error:
-        _refuse(path, getattr(error, "strerror", None) or error)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        try:
-            import yaml  # type: ignore[import-untyped]
-        except ModuleNotFoundError:
-            sys.exit(f"{path} is YAML, which needs PyYAML: pip install pyyaml, or write it as JSON")
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        _refuse(path, f"it is neither JSON nor YAML: {problem}{f' in line {mark.line + 1}' if mark else ''}")
-
-
-def _refuse(path, reason):
-    """End the process with a message."""
-    sys.exit(f"the configuration {path} cannot be read: {reason}")
-
-
-def _merged(first, second):
-    """Return options of which the second win; dicts and lists are joined, and None in a dict removes a name."""
-    found = dict(first)
-    for name, value in second.items():
-        before = found.get(name)
-        if isinstance(value, dict):
-            joined = {**before, **value} if isinstance(before, dict) else value
-            found[name] = {each: text for each, text in joined.items() if text is not None}
-        elif isinstance(before, list) and isinstance(value, list):
-            found[name] = [*before, *value]
-        elif value is not None:
-            found[name] = value
-    return found

@@ -14,7 +14,9 @@ from importlib.util import find_spec
 
 from typedbytes._base.locations import is_url
 from typedbytes.fronts.file_systems import FileSystem, HadoopFileSystem
-from typedbytes.fronts.mrjob.options import options_of_files, words_of
+from typedbytes.fronts.mrjob.conf import combine_envs
+from typedbytes.fronts.mrjob.conf_files import options_of_files
+from typedbytes.fronts.mrjob.options import words_of
 from typedbytes.fronts.mrjob.paths import archived, expanded, local_path, whole
 from typedbytes.fronts.mrjob.step import MRStep, StepFailedException
 from typedbytes.fronts.mrjob.tasks import properties_of, steps_of
@@ -84,7 +86,7 @@ def described(job: MRJob, options: dict[str, Any], engine: str, folder: str) -> 
         **fields,
         "arguments": words,
         "properties": conf,
-        "environment": {**options.get("cmdenv", {}), **job.options.cmdenv},
+        "environment": combine_envs(options.get("cmdenv"), job.options.cmdenv),
         "files": [*expanded(named["files"]), *files],
         "archives": [*expanded(named["archives"]), *(archived(each, folder) for each in expanded(named["dirs"]))],
         "output_format": output_format or "values",
@@ -238,6 +240,9 @@ class Runner:
     def _as_job(self):
         engine = "hadoop" if self.alias == "hadoop" else "local"
         fields = described(self._job, self._opts, engine, self._folder)
+        if self.alias in ("inline", "local"):  # which join paths to those of this process too
+            own = {name: os.environ[name] for name in fields["environment"] if name in os.environ}
+            fields["environment"] = combine_envs(own, fields["environment"])
         if self.alias == "hadoop":
             self._remote = f"{self._opts.get('hadoop_tmp_dir', 'tmp/mrjob')}/{os.path.basename(self._folder)}"
         if not self._output:
