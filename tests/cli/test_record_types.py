@@ -43,6 +43,10 @@ DayOrText = typing.Union[datetime.date, str]
 PriceOrKey = typing.Union[decimal.Decimal, uuid.UUID]
 VisitOrPage = typing.Union[Visit, Page]
 VisitOrMap = typing.Union[Visit, dict[str, int]]
+class Stay(typing.TypedDict):
+    day: datetime.date
+    other: typing.Union[datetime.date, str, VisitOrMap]
+    visit: Visit
 """
 exec(MODULE, IN_MODULE := {"__name__": __name__})
 ROW = ("ann", 1777636800000000, 20574, 1777636800000, 90_000_000)
@@ -373,3 +377,10 @@ def test_a_record_beside_a_map_in_a_union_is_shown_as_what_it_is(kind, other):
     lines = good("to-json", "--values", "--type", f"visits:{kind}", stdin=data)
     assert [[*row] for row in rows(lines)] == [["vector"], [*other]]
     good("validate", "--values", "--type", f"visits:{kind}", stdin=good("from-json", stdin=lines))
+
+
+def test_a_type_in_a_union_is_shown_as_text_elsewhere():
+    data = tb.dumps({"day": 18262, "other": "x", "visit": ROW})
+    lines = good("to-json", "--values", "--type", "visits:Stay", stdin=data)
+    [row] = rows(lines)
+    assert (row["day"], row["other"], row["visit"]["day"]) == ("2020-01-01", "x", SHOWN["day"])

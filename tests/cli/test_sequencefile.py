@@ -358,6 +358,14 @@ def test_a_choice_of_no_records_has_the_classes_of_the_input(command):
     assert raw_pairs(good(*command.split(), "--to", "sequencefile", stdin=data)) == (*raw_pairs(data)[:3], [])
 
 
+@pytest.mark.parametrize("command", ["tail -n 1", "top -n 1 --by key", "slice -r -1:"])
+def test_inputs_of_which_nothing_is_copied_may_have_other_classes(command, file):
+    others = file(written([("a", "b")], key_class="Text", value_class="Text"), "a.seq")
+    data = written([("a", 1), ("b", 2)], key_class="Text", value_class="IntWritable", metadata={"made by": "me"})
+    copied = raw_pairs(good(*command.split(), "--to", "sequencefile", others, file(data, "b.seq")))
+    assert copied[:3] == raw_pairs(data)[:3] and len(copied[3]) == 1
+
+
 def damaged():
     """Return a file with two blocks damaged, and the pairs of the others."""
     whole = written(PAIRS, compression="block", block_size=400)

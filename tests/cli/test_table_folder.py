@@ -19,6 +19,9 @@ import typedbytes as tb
 from support.commands import COMMAND, bad, good, rows, run
 from support.subprocess_runs import SECONDS
 from typedbytes import sequencefile
+from typedbytes.cli import main
+from typedbytes.cli._input.rereadable import Rereadable
+from typedbytes.cli._tables import folder
 
 ROWS = [[(f"{part}{number}", number) for number in range(1000)] for part in "abc"]
 ALL = sum(ROWS, [])
@@ -261,14 +264,51 @@ def test_a_row_group_holds_several_batches(tmp_path, out):
     assert pyarrow.parquet.read_table(found)["key"].to_pylist() == [*range(700_000)]
 
 
-def test_one_large_file_has_splits_for_all_processors(tmp_path):
+@pytest.mark.parametrize("nprocessors, nparts", [(1, 1), (2, 2), (8, 3)])
+def test_one_large_file_has_splits_for_all_processors(nprocessors, nparts, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: nprocessors)
     with sequencefile.open(tmp_path / "large", "w") as writer:
         writer.writes((i, bytes(1 << 16)) for i in range(600))  # 37.5 MiB, in splits of 16 or more
-    good("convert", "--to", "arrow", "--columns", "key", str(tmp_path / "large"), "-o", f"{tmp_path}/out/")
+    main(["convert", "--to", "arrow", "--columns", "key", str(tmp_path / "large"), "-o", f"{tmp_path}/out/"])
     parts = sorted((tmp_path / "out").glob("part-*"))
-    assert len(parts) == min(os.cpu_count(), 3)
+    assert len(parts) == nparts
     tables = [pyarrow.ipc.open_stream(part).read_all() for part in parts]
     assert min(map(len, tables)) > 0 and pyarrow.concat_tables(tables)["key"].to_pylist() == [*range(600)]
+
+
+@pytest.mark.parametrize(
+    "sizes, nprocessors, mebibytes",
+    [
+        ([300], 2, 75),
+        ([300, 340], 2, 106),
+        ([1], 8, 16),
+        ([1000], 1, 125),
+        ([9999], 64, 124),
+        ([0], 2, 16),
+        ([1, None], 2, 128),
+    ],
+)
+def test_splits_have_128_mebibytes_at_most(sizes, nprocessors, mebibytes, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: nprocessors)
+    monkeypatch.setattr(folder.locations, "size", lambda size: size and size << 20)
+    found = folder._split_nbytes([Rereadable("", size) for size in sizes])
+    assert found >> 20 == mebibytes and found <= 128 << 20
+
+
+def test_another_machine_goes_on_with_the_same_splits(tmp_path, monkeypatch):
+    with sequencefile.open(tmp_path / "large", "w") as writer:
+        writer.writes((i, bytes(1 << 16)) for i in range(600))
+    words = ["convert", "--to", "arrow", "--columns", "key", str(tmp_path / "large"), "-o", f"{tmp_path}/out/"]
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    assert main(words) == 0
+    unfinished = (tmp_path / "out").rename(tmp_path / "out.unfinished")  # as if it had been killed
+    for name in ("_SUCCESS", "part-00001.arrow"):
+        (unfinished / name).unlink()
+    kept = {path.name: path.stat().st_mtime_ns for path in unfinished.glob("part-*")}
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert main(words) == 0
+    parts = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out").glob("part-*")}
+    assert len(parts) == 3 and kept.items() < parts.items()
 
 
 @pytest.mark.parametrize("out", ["out.parquet", "out/"])

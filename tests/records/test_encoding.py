@@ -154,6 +154,11 @@ def test_a_union_has_an_object_as_the_most_derived_of_its_classes():
     ):
         assert tb.loads(tb.dumps(Visit("u", 5), type=union)) == ("u", 5)
         assert tb.loads(tb.dumps(Page("u"), type=union)) == {"url": "u"}
+    for union, form in (
+        (typing.Union[Page, Annotated[Page, records.Vector]], {"url": "u"}),
+        (typing.Union[Annotated[Page, records.Vector], Page], ("u",)),
+    ):
+        assert tb.loads(tb.dumps(Page("u"), type=union)) == tb.loads(tb.dumps(Visit("u", 5), type=union)) == form
 
 
 def test_a_flag_of_several_members_has_no_name():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from typedbytes._records import resolve
 from typedbytes._records.model import nodes_within
 from typedbytes._records.unions import forms_of, tells_apart
@@ -25,14 +27,27 @@ def node_of_text(annotation: Any) -> Node:
     """
     root = resolve(annotation)
     nodes = [*nodes_within(root)]
-    alike = [member for node in nodes if node.kind == "union" for member in _alike(node.members)]
-    records = [node.record for node in alike if node.kind == "record"]
+    alike: list[Node] = []
     for node in nodes:
-        if node.kind in TEXTS and all(node is not each for each in alike):
+        if node.kind == "union":
+            node.members = tuple(map(_own, node.members or ()))
+            alike += _alike(node.members)
+    for node in nodes_within(root):
+        if any(node is each for each in alike):
+            continue
+        if node.kind in TEXTS:
             node.text = True
-        if node.kind == "record" and all(node.record is not each for each in records):
+        if node.kind == "record":
             node.record.form = "MAP"
     return root
+
+
+def _own(node):
+    """Return a copy of a member of a union: a type has one node wherever it is, and here it may be shown otherwise."""
+    node = copy(node)
+    if node.kind == "record":
+        node.record = copy(node.record)
+    return node
 
 
 def _alike(members):

@@ -191,6 +191,10 @@ class _AmongSchemas(Schema):
         super().__init__(arrow, types)
         self.others = [Schema(arrow, each) for each in others]
 
+    def with_arrow(self, arrow):
+        """Return a schema of the same types with another of Arrow."""
+        return type(self)(arrow, self.types, *(each.types for each in self.others))
+
 
 def _check_names(names, pairs):
     """Refuse a schema of other columns than records have, or of theirs in another order."""

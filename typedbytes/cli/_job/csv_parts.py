@@ -41,8 +41,11 @@ def find_names(paths: Sequence[str]) -> list[str]:
         kind = compression_of_text(path)
         if kind not in COMPRESSIONS:
             raise PartsError(f"part files compressed by {kind} cannot be put together: give --output FOLDER")
-        with _opened(path, kind) as file:
-            names = file.readline()
+        try:
+            with _opened(path, kind) as file:
+                names = file.readline()
+        except ModuleNotFoundError as error:
+            raise PartsError(f"{error}; or give --output FOLDER") from None
         if not names:
             continue
         found.append((path, names))

@@ -41,8 +41,9 @@ def show_parts(folder: str, output_format: str, output: CommandOutput) -> None:
 
     paths = written_parts(folder)
     with_names = find_names(paths) if output_format == "csv" and len(paths) > 1 else []
+    repeated = {*with_names[1:]}
     for path in paths:
-        if path in with_names[1:]:
+        if path in repeated:
             write_rows(path, output)
             continue
         with open(path, "rb") as file:

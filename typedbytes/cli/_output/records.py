@@ -52,7 +52,9 @@ class Records:
     def __init__(self, form, output, **more):
         name = format_of(form, output)
         self._sink = _sink(name, form, output, **more)
-        self._is_sequence_file = self.lacks_header = name == "sequencefile"
+        self._is_sequence_file = name == "sequencefile"
+        self._is_expected = False  # of a reader some record may have been written
+        self._first = None  # until then, the first reader
         # On a terminal each record is shown at once.
         self._nbytes = 1 if output.is_terminal else BUFFER_NBYTES
 
@@ -60,18 +62,30 @@ class Records:
         return self
 
     def __exit__(self, kind, error, traceback):
-        self._sink.close(is_complete=kind is None)
+        is_complete = False
+        try:
+            if kind is None and self._first is not None:
+                self._sink.expect(self._first)
+            is_complete = kind is None
+        finally:
+            self._sink.close(is_complete)
 
-    def expect(self, reader):
-        """Prepare for the records of this reader: a SequenceFile has its classes even if none of them is written."""
-        if not is_empty(reader):
-            self._sink.expect(reader)
-            self.lacks_header = False
+    @property
+    def needs_reader(self):
+        """Whether a reader is to be met although none of its records is written: a SequenceFile has its classes."""
+        return self._is_sequence_file and not self._is_expected and self._first is None
+
+    def meet(self, reader):
+        """Take the classes of a reader of which no record may be written."""
+        if self.needs_reader and not is_empty(reader):
+            self._first = reader
 
     @contextmanager
     def writer(self, reader):
         """Yield a Writer of encoded records of the kind this reader gives; key and value may be written separately."""
-        self.expect(reader)
+        if not is_empty(reader):
+            self._sink.expect(reader)
+            self._is_expected, self._first = True, None
         with typedbytes.Writer(UntilFailure(self._sink.write), buffer_size=self._nbytes) as writer:
             yield writer
 

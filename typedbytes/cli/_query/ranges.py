@@ -13,7 +13,7 @@ def copy_range(inputs, records, wanted):
     """Copy the records whose numbers are in a range to Records."""
     here, due = 0, wanted.start
     for name in inputs:
-        if due >= wanted.stop and not records.lacks_header:
+        if due >= wanted.stop and not records.needs_reader:
             return
         with inputs.reading(name) as reader, records.writer(reader) as writer:
             while due < wanted.stop:
@@ -49,7 +49,7 @@ def _chosen_from_end(inputs, records, wanted):
     total = 0
     for name in inputs:
         with inputs.reading(name) as reader:
-            records.expect(reader)
+            records.meet(reader)
             for record in reader:
                 total += 1
                 held.append((reader, joined(record)))

@@ -29,7 +29,8 @@ __all__ = ["is_folder", "write_folder"]
 _MIN_SPLIT_NBYTES, _MAX_SPLIT_NBYTES = 16 << 20, 128 << 20  # unless --split-size is given
 MAX_NTHREADS = 8  # each holds about 40 MiB
 PLAN = "_conversion.json"
-_INPUTS: dict = {"inputs": {}, "splits": {}}  # of a description, what a repair of an input changes
+# Of a description, what a repair of an input or another --split-size changes.
+_CHANGING: dict = {"inputs": {}, "splits": {}, "split size": 0}
 
 
 def is_folder(name, files):
@@ -56,11 +57,13 @@ def write_folder(folder, inputs, form, codec, split_size, widen, shape, types):
     _check(folder, inputs)
     imported_pyarrow()
     sources = _rereadables(inputs)
-    plan = make_plan(inputs, sources, split_size or _split_nbytes(sources), widen, types)
-    parts = {f"part-{number:05}.{form}": split for number, split in enumerate(plan.splits)}
     is_remote = locations.is_url(folder)
     unfinished = folder if is_remote else f"{folder}.unfinished"
-    with as_output_error(folder), _begun(unfinished, _description(parts, plan, form, codec, shape)):
+    split_size = split_size or _split_size_of(unfinished) or _split_nbytes(sources)
+    plan = make_plan(inputs, sources, split_size, widen, types)
+    parts = {f"part-{number:05}.{form}": split for number, split in enumerate(plan.splits)}
+    description = {**_description(parts, plan, form, codec, shape), "split size": split_size}
+    with as_output_error(folder), _begun(unfinished, description):
         done = parts.keys() & {*names_in(unfinished)}
         if done:
             say_message(f"{len(done)} of {len(parts)} files are in {unfinished} already")
@@ -103,11 +106,20 @@ def _rereadables(inputs):
     return [Rereadable(name, name) for name in names]
 
 
+def _split_size_of(unfinished):
+    """Return the bytes of a split in a folder that another machine may have begun, None without one."""
+    path = f"{unfinished}/{PLAN}"
+    with as_output_error(unfinished):
+        return _read(path).get("split size") if exists(path) else None
+
+
 def _split_nbytes(sources):
     """Return the bytes of a split with which each thread gets the same number of splits of one large file."""
-    nbytes = sum(locations.size(source.path) or 0 for source in sources)
-    nsplits = _nthreads() * -(-nbytes // (_nthreads() * _MAX_SPLIT_NBYTES)) or 1
-    return max(_MIN_SPLIT_NBYTES, -(-nbytes // nsplits))
+    sizes = [locations.size(source.path) for source in sources]
+    if None in sizes:
+        return _MAX_SPLIT_NBYTES
+    nsplits = _nthreads() * -(-sum(sizes) // (_nthreads() * _MAX_SPLIT_NBYTES)) or 1
+    return max(_MIN_SPLIT_NBYTES, -(-sum(sizes) // nsplits))
 
 
 def _nthreads():
@@ -159,7 +171,9 @@ def _keep_what_holds(unfinished, before, description):
     """
     if before == description:
         return
-    if {**before, **_INPUTS} != {**description, **_INPUTS} or before["inputs"].keys() != description["inputs"].keys():
+    if {**before, **_CHANGING} != {**description, **_CHANGING} or before["inputs"].keys() != description[
+        "inputs"
+    ].keys():
         raise Failure(
             USAGE, f"{unfinished}: left by an unfinished run with other inputs or options: remove it to start again"
         )

@@ -87,7 +87,7 @@ def _draw_number(inputs, records, nrecords, chance):
     reservoir = _report.Reservoir(nrecords, chance.getrandbits(64), dialect=inputs.dialect)
     for name in inputs:
         with inputs.reading(name) as reader:
-            records.expect(reader)
+            records.meet(reader)
             while nrecords:
                 reservoir.ahead -= reader.skip(reservoir.ahead)
                 chunk = b"" if reservoir.ahead else reader.__read_records__(CHUNK_NBYTES)

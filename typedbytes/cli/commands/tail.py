@@ -36,7 +36,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     with Records(settings, output) as records:
         for name in inputs:
             with inputs.reading(name) as reader:
-                records.expect(reader)
+                records.meet(reader)
                 last.read_all(reader)
         for reader, chunk in last.chunks():
             with records.writer(reader) as writer:

@@ -56,7 +56,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     with Records(settings, output) as records:
         for name in inputs:
             with inputs.reading(name) as reader:
-                records.expect(reader)
+                records.meet(reader)
                 fields.check(may_have_keys(reader))
                 keyed = Encoded(keyed_chunks(reader, settings.dialect, fields))
                 _keep(kept, reader, typedbytes.PairReader(keyed, raw=True), settings)

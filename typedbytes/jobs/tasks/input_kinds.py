@@ -95,7 +95,7 @@ def _check_text(path, format_name, head, codec):
     if format_name != AUTO:
         raise InputError(
             f"{path}: {what}, not {'CSV' if format_name == CSV else 'lines of JSON'}",
-            hint="correct it, or give its format with " + option_named("input_format") + convert,
+            hint="correct it, or give another format with " + option_named("input_format") + convert,
         )
     raise InputError(
         f"{path}: cannot tell the format: {what}, not text, not a SequenceFile, not named .tb",

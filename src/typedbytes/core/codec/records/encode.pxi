@@ -250,7 +250,8 @@ cdef int encode_union(Encoding* e, const TypeNode* node, PyObject* obj) except -
                 continue
             if item.kind != RECORD_TYPE or Py_TYPE(obj) == item.record.cls:
                 return encode_typed(e, item, obj)
-            if found == NULL or PyType_IsSubtype(item.record.cls, found.record.cls):
+            if found == NULL or (item.record.cls != found.record.cls
+                                 and PyType_IsSubtype(item.record.cls, found.record.cls)):
                 found = item
         if found != NULL:
             return encode_typed(e, found, obj)
