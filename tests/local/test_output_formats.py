@@ -16,6 +16,7 @@ import pytest
 from support.local_jobs import RUN, TASK_COUNTERS, pairs_of, run, write_script
 from support.row_jobs import LINES, SALES, expected_rows
 from support.streaming_support import environment
+from support.subprocess_runs import run_fresh
 from typedbytes import local
 from typedbytes.cli._job.shown import show_parts
 from typedbytes.streaming.formats.parquet import ParquetOutput
@@ -376,6 +377,20 @@ def test_compressed_parts_on_standard_output_have_the_names_once(tmp_path, codec
     code, output, messages = shown_parts(tmp_path, "dadaa", *words)
     assert (code, messages) == (0, [])
     assert decompress(output) == b"name,age\n" + b"x,1\n" * 3
+
+
+def test_parts_whose_library_is_missing_are_not_put_together(tmp_path):
+    (tmp_path / "part-00000.zst").write_bytes(b"any")
+    code = f"""
+        import sys
+        from typedbytes.cli._job.csv_parts import PartsError, find_names
+        sys.modules.update(dict.fromkeys(["compression.zstd", "backports.zstd", "zstandard"]))
+        try:
+            find_names([{str(tmp_path / "part-00000.zst")!r}])
+        except PartsError as error:
+            print(error)
+    """
+    assert run_fresh(code).endswith("pip install 'typedbytes[zstd]'; or give --output FOLDER")
 
 
 def test_parts_whose_compression_is_not_written_are_not_put_together(tmp_path):
