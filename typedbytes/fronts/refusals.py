@@ -9,7 +9,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typedbytes.jobs.errors import JobError
 
-__all__ = ["BadLine", "NoInput", "NoSuchTask", "NotAPair", "NotSupported", "Refusal", "text_without_options"]
+__all__ = [
+    "BadLine", "MissingRequirement", "NoInput", "NoSuchTask", "NotAPair", "NotSupported", "Refusal", "UnknownKeyword",
+    "text_without_options",
+]  # fmt: skip
 
 
 class Refusal(TypedBytesError):
@@ -18,6 +21,14 @@ class Refusal(TypedBytesError):
 
 class NotSupported(Refusal, NotImplementedError):
     """A feature of the library is not supported here, or needs a package that is not installed."""
+
+
+class UnknownKeyword(Refusal, TypeError):
+    """A function of the library has no keyword of this name."""
+
+
+class MissingRequirement(Refusal, ValueError):
+    """A job lacks what its script requires."""
 
 
 class NoInput(Refusal, OSError):

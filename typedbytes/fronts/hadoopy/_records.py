@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-__all__ = ["GroupedValues", "Test", "TypedBytesFile", "counter", "status"]
+__all__ = ["GroupedValues", "Test", "TypedBytesFile", "called", "counter", "status"]
 
 
 class TypedBytesFile:
@@ -127,18 +127,21 @@ class Test(unittest.TestCase):
     @classmethod
     def call_map(cls, func: Any, test_input: Iterable[Any]) -> list[Any]:
         """Return the pairs that a mapper makes of pairs."""
-        return _called(func, "map", test_input)
+        return list(called(func, "map", test_input))
 
     @classmethod
     def call_reduce(cls, func: Any, test_input: Iterable[Any]) -> list[Any]:
         """Return the pairs that a reducer makes of keys with values."""
-        return _called(func, "reduce", test_input)
+        return list(called(func, "reduce", test_input))
 
 
-def _called(code, method, records):
+def called(code: Any, method: str, records: Iterable[Any]) -> Iterator[Any]:
+    """Yield the pairs that a function, an object or a class makes of records, as hadoopy calls it."""
     code = code() if isinstance(code, type) else code
     if hasattr(code, "configure"):
         code.configure()
     process = getattr(code, method, code)
-    found = [pair for record in records for pair in process(*record) or ()]
-    return found + [*(code.close() or ())] if hasattr(code, "close") else found
+    for record in records:
+        yield from process(*record) or ()
+    if hasattr(code, "close"):
+        yield from code.close() or ()
