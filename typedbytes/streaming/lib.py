@@ -92,8 +92,7 @@ def sumsreducer(key: Any, values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     >>> list(sumsreducer("a", [(1, 10.0), (2, 20.0)]))
     [('a', (3, 30.0))]
     """
-    values = iter(values)
-    sums = next(values)
+    sums = next(values := iter(values))
     for value in values:
         if len(value) != len(sums):
             raise ValueError(
@@ -201,14 +200,15 @@ class MultiMapper:
     [('ada', 1)]
     """
 
-    _input_file = staticmethod(lambda: task().input_file)  # of dumbo's scripts, it is named as on their command line
-
     def __init__(self) -> None:
         self._mappers: list[Any] = []
 
     def add(self, pattern: str, mapper: Any) -> None:
         """Add a mapper for the files whose names contain the pattern."""
         self._mappers.append((pattern, mapper))
+
+    def _input_file(self):
+        return task().input_file  # in scripts of dumbo, it is named as on their command line
 
     def configure(self) -> None:
         """Start the mappers for the input file of the task; LookupError if there is none."""

@@ -67,8 +67,6 @@ def nsmallestreducer(n: int, key: Any = None) -> Callable[..., Any]:
 class MultiMapper(ours.MultiMapper):
     """Call for each record the mappers whose pattern is in the name of its file; none for a file without a pattern."""
 
-    _input_file = staticmethod(lambda: path_as_given(task().input_file))
-
     def __init__(self) -> None:
         super().__init__()
         self.opts: Options = Options()
@@ -77,6 +75,9 @@ class MultiMapper(ours.MultiMapper):
         """Add a mapper."""
         super().add(pattern, in_wrapper(mapper))
         self.opts += getattr(mapper, "opts", None) or ()
+
+    def _input_file(self):
+        return path_as_given(task().input_file)
 
     def configure(self) -> None:
         """Start the mappers of the task's file. Raises LookupError where its name is unknown."""

@@ -115,18 +115,16 @@ def _read(path):
 def _loader(yaml):
     """Return the safe loader of YAML that knows the tag !clear too."""
 
-    class Loader(yaml.SafeLoader):  # type: ignore[name-defined]
-        pass
-
-    def construct(loader, node):
+    def construct(reader, node):
         if isinstance(node, yaml.MappingNode):
-            return ClearedValue(loader.construct_mapping(node, deep=True))
+            return ClearedValue(reader.construct_mapping(node, deep=True))
         if isinstance(node, yaml.SequenceNode):
-            return ClearedValue(loader.construct_sequence(node, deep=True))
+            return ClearedValue(reader.construct_sequence(node, deep=True))
         return ClearedValue(yaml.safe_load(node.value))
 
-    Loader.add_constructor("!clear", construct)
-    return Loader
+    loader: Any = type("Loader", (yaml.SafeLoader,), {})  # the constructors of SafeLoader itself are those of all
+    loader.add_constructor("!clear", construct)
+    return loader
 
 
 def _with_clear_in_names(item):
