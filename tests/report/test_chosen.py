@@ -167,6 +167,8 @@ def test_matching_records_are_those_with_a_text_that_matches(values, pattern, ig
 class Copied:
     """Take what copy_range writes."""
 
+    needs_reader = False
+
     def __init__(self):
         self.written = io.BytesIO()
 

@@ -343,6 +343,20 @@ def test_what_a_combiner_of_a_join_returns_must_be_pairs():
         call_reduce(Strings, [((1, False), 2)])
 
 
+def test_combining_has_values_as_they_were_when_they_were_yielded():
+    def mapper(key, line):
+        key, words = [], []
+        for word in line.split():
+            key.append(word)
+            words.append(len(word))
+            yield key, words
+            yield word, memoryview(word.encode())
+
+    pairs = call_map(lib.Combining(mapper), [(0, "a bc")])
+    found = {tuple(key) if isinstance(key, list) else key: value for key, value in pairs}
+    assert found == {("a",): [1], ("a", "bc"): [1, 2], "a": b"a", "bc": b"bc"}
+
+
 def test_combining_with_another_operation():
     mapper = lib.Combining(lambda key, value: [("max", value)], add=max)
     assert call_map(mapper, list(enumerate([3, 9, 4]))) == [("max", 9)]

@@ -31,7 +31,7 @@ class Changes:
     def note_item(self, lists, key):
         """Have an item of a dict of lists, and the objects in it, be what they are now if the record fails."""
         if key in lists:
-            self.notes.append((lists.__setitem__, (key, [_copied(part) for part in lists[key]])))
+            self.notes.append((lists.__setitem__, (key, [copied(part) for part in lists[key]])))
         else:
             self.notes.append((lists.pop, (key, None)))
 
@@ -48,9 +48,13 @@ def note_attributes(obj, *names):
         current.note_attributes(obj, *names)
 
 
-def _copied(part):
+def copied(part):
+    """Return a key or value that stays as it is, whatever user code does to the object."""
     if type(part) in UNCHANGING:
         return part
     from copy import deepcopy
 
-    return deepcopy(part)
+    try:
+        return deepcopy(part)
+    except TypeError:  # of what has no copy, such as a memoryview
+        return part

@@ -390,7 +390,7 @@ class Combining:
                 entry = self._sums[encoded]
                 entry[1] = self._add(entry[1], value)
             else:
-                self._sums[encoded] = [key, value]
+                self._sums[encoded] = [_changes.copied(key), _changes.copied(value)]
                 if len(self._sums) >= self._nkeys:
                     yield from self._pop_sums()
 
