@@ -7,7 +7,7 @@ left out. Invariant: where a record that fails fails the task, nothing is noted.
 
 from __future__ import annotations
 
-UNCHANGING = int, float, str, bytes
+UNCHANGING = str, int, float, bool, bytes, type(None)
 
 # the Changes of the task's records; None without max_bad, and where no record is processed
 current: Changes | None = None

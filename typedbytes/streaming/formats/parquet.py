@@ -9,6 +9,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 from typedbytes._core import write_all
+from typedbytes.streaming._changes import UNCHANGING
 from typedbytes.streaming.formats.arrow_values import array_of, column_of, with_nulls
 from typedbytes.streaming.formats.record_io import COUNT_NBYTES, are_columns, checked_pair
 from typedbytes.streaming.formats.rows import check_columns, rows_by
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ParquetOutput"]
 
-_FIXED = (str, int, float, bool, bytes, type(None))
 GROUP_NROWS, GROUP_NBYTES = 1 << 16, 64 << 20  # at most, of texts and bytes
 
 
@@ -149,7 +149,7 @@ class ParquetOutput:
 
 
 def _copied(item):
-    if type(item) in _FIXED:
+    if type(item) in UNCHANGING:
         return item
     if isinstance(item, dict):
         return {key: _copied(value) for key, value in item.items()}
