@@ -119,7 +119,7 @@ def test_lines_of_a_compressed_file_under_another_name(tmp_path):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"PK\x03\x04\x14\0", "zip{}, not {}; correct it, or give its format with input_format$"),
+        (b"PK\x03\x04\x14\0", "zip{}, not {}; correct it, or give another format with input_format$"),
         (b"PAR1\x15\x04", "parquet{}, not {}; .*; typedbytes convert makes records of a table$"),
         (tb.dumps("a") * 2, "binary data{}, not {}; correct it"),
         (b"id,n\n0,\0\n", "binary data{}, not {}; correct it"),
