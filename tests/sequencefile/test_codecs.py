@@ -1,13 +1,19 @@
 """A codec is one row of sequencefile/_codecs.py; here is what else a new one needs, each failing until it is there."""
 
+import random
 import re
+import sys
+import zlib
 from pathlib import Path
 
 import pytest
+from isal import isal_zlib
 
 import typedbytes as tb
+from fuzz.guard import Guard
 from support import sequencefiles
 from support.commands import good
+from support.vectors import outcome
 from typedbytes import sequencefile
 from typedbytes._base.zstd import zstd
 from typedbytes.sequencefile import _codecs
@@ -53,3 +59,49 @@ def test_a_codec_that_can_be_written_is_offered(name):
     texts = [good("loadtb", "--help").decode(), good("convert", "--help").decode(), sequencefile.Writer.__doc__]
     texts.append((ROOT / "docs/spark.md").read_text())
     assert all(re.search(rf"\b{name}\b", text) for text in texts)
+
+
+def by_zlib(name, monkeypatch):
+    """Return the codec as it is without isal."""
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "isal", None)
+        return _codecs.find(name)
+
+
+def compressed_data(name):
+    """Yield blocks as zlib writes them, in all its ways, and damaged ones; on both sides of the size for isal."""
+    r = random.Random(0)
+    wbits = {"default": 15, "gzip": 31}[name]
+    for _ in range(2000):
+        data = bytes(r.choices(b"abcdefgh\0\xff", k=r.randrange(8000))) + bytes(r.randrange(300))
+        stream = zlib.compressobj(r.randrange(10), wbits=wbits, strategy=r.randrange(5))
+        block = bytearray(stream.compress(data) + stream.flush())
+        if r.random() < 0.2:
+            block = block * 2
+        yield bytes(block)
+        for _ in range(r.randrange(4)):
+            block[r.randrange(len(block))] ^= 1 << r.randrange(8)
+        yield bytes(block[: r.choice([r.randrange(len(block)), len(block)])])
+
+
+@pytest.mark.parametrize("name", ["default", "gzip"])
+def test_isal_and_zlib_make_the_same_of_all_bytes(name, monkeypatch):
+    """And isal reads nothing after them: the next page cannot be touched."""
+    slow, edge = by_zlib(name, monkeypatch).decompress, Guard()
+    fast, seen = _codecs.find(name).decompress, set()
+    for data in compressed_data(name):
+        limit = random.Random(len(data)).choice([100, 1 << 20])
+        expected = outcome(lambda data, limit=limit: slow(data, limit), data)
+        assert outcome(lambda data, limit=limit: fast(data, limit), edge.put(data)) == expected, data.hex()
+        seen.add((expected[0], len(data) < _codecs._MIN_ISAL_NBYTES))
+    assert len(seen) >= 4
+
+
+def test_isal_decompresses_blocks_and_zlib_short_values(monkeypatch):
+    calls, start = [], isal_zlib.decompressobj
+    monkeypatch.setattr(isal_zlib, "decompressobj", lambda wbits: calls.append(wbits) or start(wbits))
+    for name, wbits in (("default", 15), ("gzip", 31)):
+        codec = _codecs.find(name, to_write=True)
+        for data in (b"a" * 1000, bytes(range(256)) * 4 + random.Random(0).randbytes(1000)):
+            assert codec.decompress(codec.compress(data), 1 << 20) == data
+        assert calls.pop() == wbits and not calls

@@ -12,7 +12,28 @@ cdef unsigned char[15] CODES = [
 cdef inline Py_ssize_t store_typed(int kind, const ClassNode* root, bint hive, const unsigned char* p,
                                    Py_ssize_t nbytes, unsigned char* out, Py_ssize_t capacity) noexcept nogil:
     # The fast path of copy_typed, for short Writables: returns the bytes stored. 0: nothing was done. root: of a class
-    # that is described.
+    # that is described. The Texts and numbers of most files are stored without a call: .65 of the time of a Text
+    # and a LongWritable; bench: to_parquet.
+    if likely(capacity >= nbytes + ENCODED_NULL_WRITABLE_NBYTES):
+        if kind == TEXT and 0 < nbytes <= MAX_SHORT_VINT and p[0] == nbytes - 1:
+            out[0] = STRING
+            store_i32(out + 1, <int32_t>(nbytes - 1))
+            copy_short(out + 5, p + 1, nbytes - 1)
+            return 4 + nbytes
+        if nbytes == 8 and NBYTES[kind] == 8:
+            out[0] = CODES[kind]
+            memcpy(out + 1, p, 8)
+            return 9
+        if nbytes == 4 and NBYTES[kind] == 4:
+            out[0] = CODES[kind]
+            memcpy(out + 1, p, 4)
+            return 5
+    return store_other(kind, root, hive, p, nbytes, out, capacity)
+
+
+cdef Py_ssize_t store_other(int kind, const ClassNode* root, bint hive, const unsigned char* p, Py_ssize_t nbytes,
+                            unsigned char* out, Py_ssize_t capacity) noexcept nogil:
+    # What store_typed does for all kinds and lengths.
     cdef Py_ssize_t size, nwritten
     if capacity < nbytes + ENCODED_NULL_WRITABLE_NBYTES or (NBYTES[kind] >= 0 and NBYTES[kind] != nbytes):
         return 0
