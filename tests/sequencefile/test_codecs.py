@@ -13,6 +13,7 @@ import typedbytes as tb
 from fuzz.guard import Guard
 from support import sequencefiles
 from support.commands import good
+from support.subprocess_runs import run_fresh
 from support.vectors import outcome
 from typedbytes import sequencefile
 from typedbytes._base.zstd import zstd
@@ -79,6 +80,9 @@ def compressed_data(name):
         if r.random() < 0.2:
             block = block * 2
         yield bytes(block)
+        yield bytes(block) + r.randbytes(r.randrange(8))
+        block[r.randrange(4)] ^= r.randrange(256)
+        yield bytes(block)
         for _ in range(r.randrange(4)):
             block[r.randrange(len(block))] ^= 1 << r.randrange(8)
         yield bytes(block[: r.choice([r.randrange(len(block)), len(block)])])
@@ -95,6 +99,22 @@ def test_isal_and_zlib_make_the_same_of_all_bytes(name, monkeypatch):
         assert outcome(lambda data, limit=limit: fast(data, limit), edge.put(data)) == expected, data.hex()
         seen.add((expected[0], len(data) < _codecs._MIN_ISAL_NBYTES))
     assert len(seen) >= 4
+
+
+@pytest.mark.parametrize("error", ['ImportError("libisal.so.2")', "ModuleNotFoundError"], ids=["broken", "missing"])
+def test_without_isal_there_is_zlib(tmp_path, error):
+    (tmp_path / "isal").mkdir()
+    (tmp_path / "isal/__init__.py").touch()
+    (tmp_path / "isal/isal_zlib.py").write_text(f"raise {error}")
+    check = f"""
+        import sys, zlib
+        sys.path.insert(0, {str(tmp_path)!r})
+        from typedbytes.sequencefile import _codecs
+        data = bytes(range(256)) * 9
+        assert _codecs.find("default").decompress(zlib.compress(data), 9999) == data
+        assert "isal.isal_zlib" not in sys.modules
+    """
+    run_fresh(check)
 
 
 def test_isal_decompresses_blocks_and_zlib_short_values(monkeypatch):

@@ -104,7 +104,7 @@ def find(name, *, to_write=False):
 
 
 _FIRST_PIECE_NBYTES = 1024
-_GZIP_WBITS = 31
+_ZLIB_WBITS, _GZIP_WBITS = 15, 31
 
 
 def _stream_decompressor(make, error, skip_empty=None, count_fault=None):
@@ -155,21 +155,27 @@ def _check_limit(remaining, limit):
 
 # isal takes half of zlib's time for a block, and twice as much for a few bytes; bench: to_parquet.
 _MIN_ISAL_NBYTES = 1024
+# How streams start, by zlib's wbits: it refuses some other headers that isal accepts.
+_USUAL_START = {_ZLIB_WBITS: b"\x78", _GZIP_WBITS: b"\x1f\x8b\x08\0"}
 
 
 def _zlib_decompressor(wbits):
-    """Return decompress() for a format of zlib: by isal if it is installed, which has to agree with zlib on errors."""
+    """Return decompress() for a format of zlib: by isal if it is installed, and by zlib what isal refuses.
+
+    isal also accepts incomplete Huffman codes, in streams whose checksum is right.
+    """
     import zlib
 
     by_zlib = _stream_decompressor(lambda: zlib.decompressobj(wbits), zlib.error)
     try:
         from isal import isal_zlib
-    except ModuleNotFoundError:
+    except ImportError:  # also one that is broken, or another module of that name
         return by_zlib
     by_isal = _stream_decompressor(lambda: isal_zlib.decompressobj(wbits), isal_zlib.error)
+    start = _USUAL_START[wbits]
 
     def decompress(data, limit):
-        if len(data) >= _MIN_ISAL_NBYTES:
+        if len(data) >= _MIN_ISAL_NBYTES and data[: len(start)] == start:
             with suppress(DecodeError):
                 return by_isal(data, limit)
         return by_zlib(data, limit)
@@ -180,7 +186,7 @@ def _zlib_decompressor(wbits):
 def _default():
     import zlib
 
-    return _zlib_decompressor(zlib.MAX_WBITS), zlib.compress
+    return _zlib_decompressor(_ZLIB_WBITS), zlib.compress
 
 
 def _gzip():
