@@ -181,6 +181,29 @@ def test_a_record_that_has_swallowed_the_start_of_a_marker_costs_no_more(seeks):
     assert (skipped.offset, skipped.nbytes, skipped.nrecords) == (end, 0, None)
 
 
+@pytest.mark.parametrize("raw", [True, False])
+def test_bytes_that_are_not_decoded_lose_no_more_than_is_between_two_markers(raw):
+    """A byte that is missing moves the lengths after it, to 256 times what they were; only a marker inside tells."""
+    name, sink = "Text" if raw else "org.example.Unknown", io.BytesIO()
+    with sequencefile.Writer(
+        sink, key_class=name, value_class=name, sync_marker=bytes(range(16)), sync_interval=15000
+    ) as writer:
+        for i in range(3000):
+            writer.write_raw(*(bytes([5 + i % 7]) + b"a" * (5 + i % 7) for _ in range(2)))
+    data = sink.getvalue()
+    whole = sequencefile.Reader(data, raw=True).read_all()
+    for start, end, first, last in intervals(data):
+        for at in range(start + 20, end, 97):
+            reader = sequencefile.Reader(data[:at] + data[at + 1 :], resync=True, raw=raw)
+            pairs = [tuple(map(raw_bytes, pair)) for pair in reader]
+            assert pairs[:first] == whole[:first] and pairs[len(pairs) - (3000 - last) :] == whole[last:], at
+
+
+def raw_bytes(value):
+    """Return the bytes of a Writable that was not decoded."""
+    return value[1] if isinstance(value, tb.Writable) else value
+
+
 def test_what_was_passed_over_is_reported():
     data = marked("block")
     start, end, first, last = intervals(data)[3]

@@ -63,6 +63,7 @@ cdef class Reader(RecordFrames):
     cdef RecordForm form
     cdef State state
     cdef bint resync
+    cdef bint looks_for_markers           # in each record: its bytes are not decoded, so nothing else tells a wrong length
     cdef ShortRecords short
     cdef bint holds_typed                 # both classes are TypedBytesWritable
     cdef bint holds_common                # records may have a form that is copied without the GIL
@@ -137,8 +138,9 @@ cdef class Reader(RecordFrames):
         self.short.key_root, self.short.value_root = plain_root(self.key_writable), plain_root(self.value_writable)
         self.short.hive = self.d.hive
         self.holds_typed = self.short.key_kind == TYPED_BYTES and self.short.value_kind == TYPED_BYTES
-        self.holds_common = self.compression_type != RECORD and is_common(self.key_writable) \
-            and is_common(self.value_writable)
+        cdef bint are_common = is_common(self.key_writable) and is_common(self.value_writable)
+        self.holds_common = self.compression_type != RECORD and are_common
+        self.looks_for_markers = self.resync and (self.form == BYTES_PAIR or not are_common)
         return 0
 
     # ---- decoding of a record ----
@@ -154,6 +156,8 @@ cdef class Reader(RecordFrames):
             return 0
         if not self.nrecords & SIGNAL_MASK:
             PyErr_CheckSignals()
+        if self.looks_for_markers and self.spans_marker():
+            raise self.error("record contains a sync marker: its length is wrong")
         if self.compression_type == RECORD and form != UNDECODED:
             self.decompress_value()
         self.d.record_index = self.nrecords
