@@ -53,11 +53,56 @@ def test_what_is_left_of_a_reader():
     reader = columns.read(DATA, 1000)
     next(reader)
     assert [len(batch) for batch in reader.read_all()] == [1000] * 4
-    assert reader.read_all() == []
     reader = columns.read(DATA, 1000)
     next(reader)
     assert reader.to_polars().rows() == ROWS[1000:]
     assert columns.read(b"").to_pandas().shape == (0, 2)
+
+
+WHOLE = {
+    "read_all": lambda reader: reader.read_all(),
+    "to_arrow": lambda reader: reader.to_arrow(),
+    "to_pandas": lambda reader: reader.to_pandas(),
+    "to_polars": lambda reader: reader.to_polars(),
+    "pyarrow": pyarrow.table,
+    "duckdb": lambda reader: duckdb.sql("from reader").fetchall(),
+    "write": lambda reader: columns.write(io.BytesIO(), reader),
+}
+
+
+@pytest.mark.parametrize("second", WHOLE)
+@pytest.mark.parametrize("first", WHOLE)
+def test_a_reader_is_read_once(first, second):
+    """The second result would be empty. Without records the first one is."""
+    for data in (DATA, b""):
+        reader = columns.read(data, 1000)
+        WHOLE[first](reader)
+        for _ in range(2):
+            with pytest.raises((ValueError, duckdb.Error), match="BatchReader has been read; open it again with colum"):
+                WHOLE[second](reader)
+        assert list(reader) == [] and reader.failure is None and list(reader.schema) == ["key", "value"]
+
+
+def test_a_reader_at_its_end_that_was_iterated():
+    reader = columns.read(DATA)
+    assert sum(map(len, reader)) == len(ROWS)
+    assert list(reader) == [] and reader.to_arrow().num_rows == 0
+    with pytest.raises(ValueError, match="has been read"):
+        reader.to_arrow()
+
+
+def test_streams_of_a_reader_share_its_batches():
+    """DuckDB asks for several, of which it reads some, or none for a schema."""
+    reader = columns.read(DATA, 1000)
+    unused, first, second = (pyarrow.RecordBatchReader.from_stream(reader) for _ in range(3))
+    assert unused.schema.names == ["key", "value"] and first.read_all().num_rows == len(ROWS)
+    with pytest.raises(OSError, match="ValueError: this BatchReader has been read"):  # pyarrow's
+        second.read_all()
+    reader = columns.read(DATA, 1000)
+    assert duckdb.sql("select count(*) from reader a join reader b using (value)").fetchall() == [(len(ROWS),)]
+    reader = columns.read(DATA, 1000)
+    assert next(pyarrow.RecordBatchReader.from_stream(reader)).num_rows == 1000
+    assert reader.to_arrow().num_rows == len(ROWS) - 1000
 
 
 def test_options_of_pandas():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Batch", "BatchStream", "split_name"]
+__all__ = ["Batch", "BatchStream", "Remaining", "split_name"]
 
 
 class Batch(_native.Batch, Exports):
@@ -285,4 +285,24 @@ class BatchStream(_core.RecordIterator):
                 f"schema changed to {batch.schema} from {self._first.schema}: a stream has one schema; "
                 "pass schema= to set it"
             )
+        return batch
+
+
+@_core.step_as_base
+class Remaining(_core.RecordIterator):
+    """Iterate over the batches that are left in a reader; ValueError if another Remaining has read it to its end."""
+
+    def __init__(self, reader):
+        self._reader = reader
+        self._check()
+
+    def _check(self):
+        if self._reader._was_read:
+            raise ValueError("this BatchReader has been read; open it again with columns.read")
+
+    def _step(self):
+        batch = next(self._reader, _core.END)
+        if batch is _core.END:
+            self._check()
+            self._reader._was_read = True
         return batch

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typedbytes import _core
 from typedbytes.columns import _native, _sources, _wanted, type_strings
 from typedbytes.columns._assembly import Assembly
-from typedbytes.columns._batch import BatchStream
+from typedbytes.columns._batch import BatchStream, Remaining
 from typedbytes.columns._exports import Exports, shown
 from typedbytes.columns._threads import BlocksAhead, Parallel
 from typedbytes.errors import DecodeError, FormatError, LimitError
@@ -47,9 +47,10 @@ class MismatchError(DecodeError):
 class BatchReader(_core.RecordIterator, Exports):
     """Iterate over the batches of a stream; returned by `read`.
 
-    Consumers of Arrow data import the remaining batches by `__arrow_c_stream__`, once. After an error every call raises
-    it again. Iterating, `schema` and `close` raise RuntimeError if another call of them is in progress, in another
-    thread or in the source; that call is not affected.
+    Consumers of Arrow data import the batches that are left by `__arrow_c_stream__`. When they, or a method for all of
+    them, have read the last, another such call raises ValueError. After an error every call raises it again.
+    Iterating, `schema` and `close` raise RuntimeError if another call of them is in progress, in another thread or in
+    the source; that call is not affected.
 
     >>> list(BatchReader(b""))
     []
@@ -123,7 +124,7 @@ class BatchReader(_core.RecordIterator, Exports):
         self._memory = _sources.memory_of(source) if is_divided else None
         self._parallel = Parallel(threads, self._assembly, self._memory) if is_divided else None
         self._source_failure: Exception | None = None  # raised after the rows before it
-        self._has_ended = False
+        self._has_ended = self._was_read = False
         self._whole_groups = False
         self._can_be_shown = _sources.is_available_at_once(source)  # without waiting for it
         self._nrows = self._start = self._nbuffered = self._nused = self._offset = self._batch_offset = 0
@@ -207,15 +208,15 @@ class BatchReader(_core.RecordIterator, Exports):
         >>> read(b"\x02\x01" * 6, batch_rows=2).read_all()[0].column("key").tolist()
         [True, True]
         """
-        return list(self)
+        return list(Remaining(self))
 
     def _first_batch(self):
         return self._call(self._peek) if self._can_be_shown and not self.closed and self.failure is None else None
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the remaining batches as a capsule "arrow_array_stream"."""
-        first = self._call(self._peek)
-        return _native.arrow_stream(BatchStream(self, first))
+        remaining = Remaining(self)
+        return _native.arrow_stream(BatchStream(remaining, self._call(self._peek)))
 
     @property
     def closed(self) -> bool:

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typedbytes import _core
 from typedbytes._core import Encoder
 from typedbytes.columns import _frames, _native
-from typedbytes.columns._batch import Batch
+from typedbytes.columns._batch import Batch, Remaining
 from typedbytes.columns._reader import BatchReader
 from typedbytes.columns._sources import is_sequence_writer
 from typedbytes.errors import EncodeError, EncodeTypeError, EncodeValueError, relocated, with_hint
@@ -114,7 +114,7 @@ def _tables(columns, names, options):
         yield [_named_rows(name, found[number], options) for name, number in zip(names, _order(fields, names))]
         return
     if isinstance(columns, (Batch, BatchReader)):
-        for batch in columns if isinstance(columns, BatchReader) else (columns,):
+        for batch in Remaining(columns) if isinstance(columns, BatchReader) else (columns,):
             yield [[_native.rows_of_batch(batch, number)] for number in _order(batch.names, names)]
         return
     for imported in _imported(columns, options):
