@@ -89,6 +89,18 @@ def test_other_faults_are_still_found():
     assert batch.schema["key"] == "raw"
 
 
+@pytest.mark.parametrize("options", [{}, {"unicode_errors": "surrogateescape"}])
+def test_text_that_is_not_utf8_names_the_option(options):
+    """No error handler may leave surrogates in a column."""
+    data = string(b"caf\xe9") + tb.dumps(1)
+    with pytest.raises(tb.FormatError, match=r"(?i)is not utf-8: .* \(columns\.read has encoding= for other") as caught:
+        columns.read(data, **options).read_all()
+    assert caught.value.record == caught.value.offset == 0
+    with pytest.raises(tb.FormatError, match="not UTF-8: unexpected end of data at its byte 3 at offset 0") as caught:
+        columns.read(data, key_type=str, value_type=int).read_all()
+    assert caught.value.hint == ""  # a type has no encoding
+
+
 @pytest.mark.parametrize("options", [{"encoding": "no-such"}, {"encoding": "hex"}, {"unicode_errors": "no-such"}])
 def test_what_is_no_encoding_is_refused(options):
     with pytest.raises(LookupError):

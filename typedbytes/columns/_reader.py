@@ -313,7 +313,8 @@ class BatchReader(_core.RecordIterator, Exports):
         except FormatError as error:  # text in another encoding
             if error.record:
                 return self._assembly.finish(error.record)  # the next call raises it
-            message = f"{error.message}, in column {self._assembly.names[builder.column]!r} of the batch"
+            column = self._assembly.names[builder.column]
+            message = f"{error.message}{_wanted.ENCODING_HINT}, in column {column!r} of the batch"
             first = self._reader.record - builder.nrows
             raise FormatError(message, self._batch_offset, error.code, "", first if first >= 0 else None) from None
         self._batch_offset = self._reader.offset
@@ -388,7 +389,7 @@ class BatchReader(_core.RecordIterator, Exports):
             error.option, error.hint = "on_mismatch", hint
             raise error
         offset, record = self._reader.offset, self._reader.record
-        self._reader.read()
+        _wanted.raise_next(self._reader, self._typed is not None)
         raise FormatError("record is valid but cannot be a row", offset, None, "", record)
 
 

@@ -8,9 +8,14 @@ import sys
 
 from typedbytes.columns import type_strings
 from typedbytes.columns._batch import split_name
+from typedbytes.errors import FormatError, with_hint
 
-__all__ = ["checked_nbytes", "names_and_types", "options_of_text", "projection", "text_encoding"]
+__all__ = [
+    "ENCODING_HINT", "checked_nbytes", "names_and_types", "options_of_text", "projection", "raise_next",
+    "text_encoding",
+]  # fmt: skip
 
+ENCODING_HINT = " (columns.read has encoding= for other text)"
 
 _BATCH_NBYTES = 8 << 20
 _ROW_NBYTES = 128
@@ -101,3 +106,13 @@ def text_encoding(encoding, errors):
 def options_of_text(text):
     """Return the options of a Reader that finds what is wrong with a record, whose text may be in this encoding."""
     return {} if text is None else {"unicode_errors": "surrogateescape"}
+
+
+def raise_next(reader, is_typed):
+    """Decode the next record, to raise its error; that of text in another encoding names the option for it."""
+    try:
+        reader.read()
+    except FormatError as error:
+        if error.option == "unicode_errors" and not (error.hint or is_typed):
+            with_hint(error, ENCODING_HINT)
+        raise
