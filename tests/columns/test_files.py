@@ -51,6 +51,8 @@ def test_no_files(tmp_path):
         columns.read(tmp_path / "part-*")
     with pytest.raises(FileNotFoundError, match="no file matches the pattern"):
         sequencefile.read(str(tmp_path / "part-*"))
+    (tmp_path / "_SUCCESS").touch()  # of a job without output
+    assert list(columns.read(tmp_path)) == list(sequencefile.read(tmp_path)) == []
     (tmp_path / "inner").mkdir()
     with pytest.raises(IsADirectoryError, match="a folder among the part files"):
         columns.read(tmp_path)
