@@ -214,12 +214,42 @@ def test_a_lazy_frame_of_types_and_of_several_schemas(tmp_path):
         columns.scan_polars(files, pairs=False).collect()
 
 
+def test_a_lazy_frame_names_the_option_for_several_types(tmp_path):
+    """Those of the first records are merged, later ones need a type."""
+    for name, values in {"a": [1, 2], "b": [1 << 40], "c": [2.5]}.items():
+        (tmp_path / name).write_bytes(tb.Encoder().encode_pairs([("k", value) for value in values]))
+    with pytest.raises(SchemaError, match="/b: .* all of the numbers: merge=True takes the schema from all") as caught:
+        columns.scan_polars(tmp_path).collect()
+    assert caught.value.filename == str(tmp_path / "b")
+    assert columns.scan_polars(tmp_path, merge=True).collect()["value"].to_list() == [1, 2, 1 << 40, 2.5]
+    (tmp_path / "d").write_bytes(tb.Encoder().encode_pairs([("k", 1)] * 70_000 + [("k", "text")]))
+    with pytest.raises(SchemaError, match="/d: .*: key_type= and value_type= set the schema$"):
+        columns.scan_polars(tmp_path, merge=True).collect()
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"schema": ["string", "long"]}, "schema= .*RCFiles: merge=True takes the schema from all files, and key"),
+        ({"schema": ["string", "long"], "key_type": str}, "schema= .*: .* key_type= and value_type= set it"),
+        ({"on_mismatch": "widen", "pairs": False}, "on_mismatch= .*: .* all files, and type= sets it"),
+        ({"columns": ["key"]}, r"columns= .*: a query names those that it needs, as in select\(\.\.\.\)"),
+        ({"columns": ["key"], "key_type": str, "value_type": int}, "columns= .*: a query names"),
+    ],
+)
+def test_options_that_a_lazy_frame_does_not_have(folder, options, message):
+    with pytest.raises(ValueError, match=f"^scan_polars has {message}"):
+        columns.scan_polars(folder, **options)
+
+
 def test_a_lazy_frame_of_nothing(tmp_path):
     with pytest.raises(FileNotFoundError):
         columns.scan_polars(str(tmp_path / "none" / "part-*"))
     (tmp_path / "empty").write_bytes(b"")
-    with pytest.raises(SchemaError, match="no records to take the schema from"):
+    with pytest.raises(SchemaError, match="no records to take the schema from: key_type= and value_type= set it$"):
         columns.scan_polars(tmp_path)
+    with pytest.raises(SchemaError, match="no records to take the schema from: type= sets it$"):
+        columns.scan_polars(tmp_path, pairs=False)
     assert columns.scan_polars(tmp_path, key_type=str, value_type=int).collect().shape == (0, 2)
     with columns.read(io.BytesIO(b"")) as reader:
         assert reader.to_polars().shape == (0, 2)

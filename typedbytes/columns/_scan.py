@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["scan_polars"]
 
 _SPLIT_NBYTES = 16 << 20
+_MERGE = "merge=True takes the schema from all files"
 _MAX_NTHREADS = 8  # each holds a split or two as a frame
 
 
@@ -43,8 +44,8 @@ def scan_polars(
     - options: `dialect`, `max_depth`, `encoding`, `unicode_errors`, and the types `type`, `key_type`, `value_type`, or
       for RCFiles `schema` and `serde`, as for `read`.
 
-    Raises FileNotFoundError for what is not there, SchemaError where there are no records; collecting it raises what
-    reading raises.
+    Raises FileNotFoundError for what is not there, SchemaError where there are no records, ValueError for `schema`,
+    `on_mismatch` and `columns` where there are no RCFiles; collecting it raises what reading raises, and SchemaError for records that do not fit the schema.
 
     >>> import os, tempfile
     >>> from typedbytes import columns
@@ -59,6 +60,7 @@ def scan_polars(
     polars = imported("polars")
     imported("pyarrow")
     found = locations.files(paths, recursive)
+    _refuse_options(options, found, pairs)
     source: Any
     if any(options.get(name) is not None for name in ("type", "key_type", "value_type")):
         structure = dict(options)
@@ -79,23 +81,45 @@ def scan_polars(
     return polars.io.plugins.register_io_source(batches, schema=schema)
 
 
+def _refuse_options(options, files, pairs):
+    """Raise ValueError for an option of `read` that only RCFiles have here."""
+    from typedbytes.columns import tables
+
+    instead = f"{_MERGE}, and {_types_set(pairs)} it"
+    select = "a query names those that it needs, as in select(...)"
+    for name, advice in {"schema": instead, "on_mismatch": instead, "columns": select}.items():
+        if name in options and not tables.are_rcfiles(files):
+            raise ValueError(f"scan_polars has {name}= only for RCFiles: {advice}")
+
+
+def _types_set(pairs):
+    return "key_type= and value_type= set" if pairs else "type= sets"
+
+
 class _Inferred:
     """The schema of the first records, and splits in it."""
 
     def __init__(self, paths: Any, structure: dict[str, Any], merge: bool) -> None:
         from typedbytes.columns import tables
 
+        types_set = _types_set(structure["pairs"])
         schema = tables.infer_schema(paths, structure, of_all_files=merge)
         if schema is None:
-            raise tables.SchemaError("there are no records to take the schema from: pass types")
+            raise tables.SchemaError(f"there are no records to take the schema from: {types_set} it")
+        self._advice = f"{types_set} the schema" if merge else _MERGE
         self._schema = schema
         self._structure = structure
-        self._batches_of = tables.batches_of
+        self._tables = tables
         self.arrow = schema.arrow
 
     def batches(self, split: Split, columns: list[str] | None) -> Iterator[Any]:
         """Yield the record batches of a split with these columns."""
-        return self._batches_of(split, self._schema, self._structure, columns=columns)
+        try:
+            yield from self._tables.batches_of(split, self._schema, self._structure, columns=columns)
+        except self._tables.SchemaError as error:
+            if error.option != "merge":
+                raise
+            raise self._tables.SchemaError(f"{error.args[0]}: {self._advice}", error.filename) from None
 
 
 class _Typed:

@@ -301,7 +301,9 @@ def _as_in_schema(array, kind, wanted, field, path):
         present = "values of several types" + (
             " or integers beyond 2**53" if pyarrow.types.is_float64(field.type) else ""
         )
-    raise SchemaError(f"the column {field.name} holds {present}, and the schema has {expected}", path)
+    error = SchemaError(f"the column {field.name} holds {present}, and the schema has {expected}", path)
+    error.option = "merge"  # of a consumer that takes the schema from the first file
+    raise error
 
 
 def _are_alike(kind, wanted):
