@@ -56,7 +56,7 @@ class Bzip2Split(io.RawIOBase):
         if not self._rest:
             self._rest = memoryview(next(self._text, b""))
         n = min(len(target), len(self._rest))
-        target[:n] = self._rest[:n]
+        memoryview(target)[:n] = self._rest[:n]
         self._rest = self._rest[n:]
         return n
 

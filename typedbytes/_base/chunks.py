@@ -142,7 +142,7 @@ class ChunkedFile(Contents):
         except (FormatError, TruncatedError) as error:
             raise type(error)(f"{self.kind} data: {error.message}", self._nbytes) from None
         piece, self._held = self._held[: len(target)], self._held[len(target) :]
-        target[: len(piece)] = piece
+        memoryview(target)[: len(piece)] = piece
         self._nbytes += len(piece)
         return len(piece)
 

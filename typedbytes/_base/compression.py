@@ -166,7 +166,7 @@ class Decompressed(Contents):
             is_left = data is not None
             if is_left:
                 piece = self._decompress(data, len(target))
-        target[: len(piece)] = piece
+        memoryview(target)[: len(piece)] = piece
         self._nbytes += len(piece)
         return len(piece)
 

@@ -135,7 +135,7 @@ class ReadAhead(io.RawIOBase):
     def readinto(self, target: Any) -> int:
         """Fill the front of a buffer; return how many bytes that were."""
         part = self._take(len(target))
-        target[: len(part)] = part
+        memoryview(target)[: len(part)] = part  # a bytearray copies first what is assigned to a part of it
         return len(part)
 
     def close(self) -> None:
