@@ -75,7 +75,9 @@ def check_compressed(data):
                 expected = DECOMPRESS[name](content)
             except ERRORS:
                 return
-            assert found == expected
+            # bz2 and lzma take zeros before another stream for the end.
+            is_padded = name != ".gz" and b"\0" + content[:3] in content
+            assert found == expected or (is_padded and found.startswith(expected))
 
 
 def contents_of(data, name, sizes):
