@@ -45,7 +45,8 @@ def scan_polars(
       for RCFiles `schema` and `serde`, as for `read`.
 
     Raises FileNotFoundError for what is not there, SchemaError where there are no records, ValueError for `schema`,
-    `on_mismatch` and `columns` where there are no RCFiles; collecting it raises what reading raises, and SchemaError for records that do not fit the schema.
+    `on_mismatch` and `columns` where there are no RCFiles; collecting it raises what reading raises, and SchemaError
+    for records that do not fit the schema.
 
     >>> import os, tempfile
     >>> from typedbytes import columns
