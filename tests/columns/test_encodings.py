@@ -95,7 +95,8 @@ def test_text_that_is_not_utf8_names_the_option(options):
     data = string(b"caf\xe9") + tb.dumps(1)
     with pytest.raises(tb.FormatError, match=r"(?i)is not utf-8: .* \(columns\.read has encoding= for other") as caught:
         columns.read(data, **options).read_all()
-    assert caught.value.record == caught.value.offset == 0
+    assert caught.value.record == caught.value.offset == 0 and caught.value.option == "unicode_errors"
+    assert caught.value.hint in caught.value.message
     with pytest.raises(tb.FormatError, match="not UTF-8: unexpected end of data at its byte 3 at offset 0") as caught:
         columns.read(data, key_type=str, value_type=int).read_all()
     assert caught.value.hint == ""  # a type has no encoding

@@ -78,7 +78,7 @@ def test_a_reader_is_read_once(first, second):
         reader = columns.read(data, 1000)
         WHOLE[first](reader)
         for _ in range(2):
-            with pytest.raises((ValueError, duckdb.Error), match="BatchReader has been read; open it again with colum"):
+            with pytest.raises((ValueError, duckdb.Error), match="BatchReader has been read; open it again with"):
                 WHOLE[second](reader)
         assert list(reader) == [] and reader.failure is None and list(reader.schema) == ["key", "value"]
 

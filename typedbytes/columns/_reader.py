@@ -313,10 +313,9 @@ class BatchReader(_core.RecordIterator, Exports):
         except FormatError as error:  # text in another encoding
             if error.record:
                 return self._assembly.finish(error.record)  # the next call raises it
-            column = self._assembly.names[builder.column]
-            message = f"{error.message}{_wanted.ENCODING_HINT}, in column {column!r} of the batch"
             first = self._reader.record - builder.nrows
-            raise FormatError(message, self._batch_offset, error.code, "", first if first >= 0 else None) from None
+            where = self._batch_offset, error.code, "", first if first >= 0 else None
+            raise _wanted.other_text(error, self._assembly.names[builder.column], *where) from None
         self._batch_offset = self._reader.offset
         return batch
 

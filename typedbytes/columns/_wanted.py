@@ -8,14 +8,13 @@ import sys
 
 from typedbytes.columns import type_strings
 from typedbytes.columns._batch import split_name
-from typedbytes.errors import FormatError, with_hint
+from typedbytes.errors import FormatError, relocated, with_hint
 
 __all__ = [
-    "ENCODING_HINT", "checked_nbytes", "names_and_types", "options_of_text", "projection", "raise_next",
-    "text_encoding",
+    "checked_nbytes", "names_and_types", "options_of_text", "other_text", "projection", "raise_next", "text_encoding",
 ]  # fmt: skip
 
-ENCODING_HINT = " (columns.read has encoding= for other text)"
+_ENCODING_HINT = " (columns.read has encoding= for other text)"
 
 _BATCH_NBYTES = 8 << 20
 _ROW_NBYTES = 128
@@ -108,11 +107,17 @@ def options_of_text(text):
     return {} if text is None else {"unicode_errors": "surrogateescape"}
 
 
+def other_text(error, column, *where):
+    """Return the error of text that is not in the encoding of a column, with the option for it, located in a batch."""
+    error.option, error.hint = "unicode_errors", _ENCODING_HINT
+    return relocated(error, f"{error.message}{_ENCODING_HINT}, in column {column!r} of the batch", *where)
+
+
 def raise_next(reader, is_typed):
     """Decode the next record, to raise its error; that of text in another encoding names the option for it."""
     try:
         reader.read()
     except FormatError as error:
         if error.option == "unicode_errors" and not (error.hint or is_typed):
-            with_hint(error, ENCODING_HINT)
+            with_hint(error, _ENCODING_HINT)
         raise
