@@ -42,7 +42,8 @@ def test_commands_read_described_classes(paths):
     assert rows == [[line["key"], line["value"]] for line in LINES]
     head = good("head", "-n", "1", "--classes", classes, file)
     assert tb.Decoder().decode_pairs(head) == [("k0", EVENTS[0])]
-    assert b"com.example" not in good("cat", "--classes", classes, file)
+    for command in ("cat", "dumptb"):
+        assert b"com.example" not in good(command, "--classes", classes, file)
     assert b"com.example" in good("cat", file)
 
 
