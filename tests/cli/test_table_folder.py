@@ -452,7 +452,7 @@ def test_types_for_all_records_of_a_pipe(tmp_path, how, names):
          "standard input: unknown type code 14 at offset 11, record 1"),
         (b"[1]\n[2]\n",
          "standard input: --widen works only with SequenceFiles, RCFiles and typed bytes, and this is json: "
-         "leave out --widen"),
+         "leave out --widen, or make typed bytes by typedbytes from-json"),
     ],
 )  # fmt: skip
 def test_the_copy_of_a_pipe_has_the_name_of_the_pipe(tmp_path, data, message):

@@ -155,6 +155,11 @@ KEY_CLASS = option(
     "--key-class", metavar="CLASS", help="sequencefile: the keys as Text, LongWritable, NullWritable and so on"
 )
 VALUE_CLASS = option("--value-class", metavar="CLASS", help="sequencefile: the values, in the same way")
+SERDE = option(
+    "--serde",
+    choices=("text", "binary"),
+    help="RCFile: how Hive wrote the cells: ColumnarSerDe's text, or its default, LazyBinaryColumnarSerDe (text)",
+)
 UNICODE_ERRORS = option(
     "--unicode-errors",
     choices=("strict", "surrogateescape"),
@@ -173,6 +178,7 @@ class InputSettings(Settings):
     max_bytes: int | None = None
     from_: str | None = None
     recursive: bool = False
+    encoding: str | None = None
 
 
 class FileSettings(InputSettings):

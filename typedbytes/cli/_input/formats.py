@@ -35,6 +35,10 @@ _HINTS = {
     **dict.fromkeys(("parquet", "arrow", "arrow-file"), " (typedbytes convert reads it)"),
     **dict.fromkeys(OTHER_COMPRESSIONS.values(), " data (to be decompressed first)"),
 }
+PAIRS_OF_ROWS = (
+    "typedbytes convert --to arrow --columns KEY,VALUE FILE | typedbytes convert --pairs --from arrow "
+    "makes pairs of two columns"
+)
 JSON_PIECE_NBYTES = 1 << 20  # of a line that may hold several values
 _TEXT_NBYTES = 1 << 18  # looked at together
 # 6: a version, which distinguishes it from text
@@ -136,13 +140,13 @@ def source_of(source, name, opening):
     return Encoded(pieces, reader)
 
 
-def rows_of_rcfile(source, opening, resync=False):
-    """Return an RCFile, of which each row is a VECTOR of texts."""
+def rows_of_rcfile(source, opening, resync=False, serde="text"):
+    """Return an RCFile, of which each row is a VECTOR of texts, or of bytes."""
     from typedbytes.sequencefile.rcfile import RCFile
 
     if opening.pairs:
-        raise Failure(BAD_DATA, f"{opening.shown}: an RCFile has rows, not pairs: leave out --pairs")
-    return RCFile(source, dialect=opening.dialect, max_bytes=opening.max_bytes, resync=resync)
+        raise Failure(BAD_DATA, f"{opening.shown}: an RCFile has rows, not pairs: {PAIRS_OF_ROWS}")
+    return RCFile(source, serde=serde, dialect=opening.dialect, max_bytes=opening.max_bytes, resync=resync)
 
 
 def limited_source_of(source, name, opening):

@@ -33,7 +33,7 @@ from typedbytes.cli._input import formats, progress
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -46,7 +46,7 @@ class Inputs:
     pair_check: what to do about input that looks like pairs, one of pair_detection; None: nothing. rows: the formats of
     rows of text that the command reads. rcfile: what columns.read is to know of RCFiles. notes_classes: say which
     classes of SequenceFiles are not known. plain: all are natural JSON. notes_partitions: say which columns of a table
-    of Hive only its folders have.
+    of Hive only its folders have. only_for: by options that are given, the formats to which they apply.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Inputs:
         notes_classes: bool = False,
         plain: bool = False,
         notes_partitions: bool = False,
+        only_for: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.files = settings.files
         refuse_stdin_twice(self.files)
@@ -67,6 +68,8 @@ class Inputs:
         self.max_bytes = settings.max_bytes
         self.recursive = settings.recursive
         self.rcfile: dict[str, Any] = rcfile or {}
+        self.text = {"encoding": settings.encoding} if settings.encoding else {}  # as columns.read takes it
+        self._only_for = only_for or {}
         self._rows = tuple(rows)
         self._names: list[str] = []
         self._plain = plain
@@ -131,6 +134,9 @@ class Inputs:
             raise Failure(BAD_DATA, f"{display_name(name)}: text among the part files: {advice}")
         if self._plain and form not in ("json", formats.EMPTY):
             raise Failure(USAGE, f"{display_name(name)}: --plain is a form of JSON, and this is {form}")
+        for given, known in self._only_for.items():
+            if form not in known and form != formats.EMPTY:
+                raise Failure(USAGE, f"{display_name(name)}: {given} for {', '.join(known)}, and this is {form}")
         return form, source
 
     def _recognised(self, source, name):

@@ -93,7 +93,10 @@ class SequenceFileOutput:
 
     def _open(self, reader):
         if not is_pairs(reader):
-            raise Failure(USAGE, "a SequenceFile holds pairs: --pairs reads keys and values in turn")
+            raise Failure(
+                USAGE,
+                "a SequenceFile holds pairs: --pairs reads keys and values in turn, or the two columns of a table",
+            )
         header = header_of(reader)._replace(**self._classes)
         if self._header is None:
             self._start(header)

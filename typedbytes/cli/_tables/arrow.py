@@ -6,8 +6,8 @@ import os
 from contextlib import contextmanager
 
 import typedbytes
-from typedbytes import columns
 from typedbytes.cli._failure import BAD_DATA, UNAVAILABLE, USAGE, Failure, display_name
+from typedbytes.cli._tables.advice import name_option
 from typedbytes.columns import type_strings
 from typedbytes.errors import with_hint
 
@@ -54,7 +54,8 @@ class Shape:
             return batch
         pairs = list(zip(batch.schema.names, batch.columns))
         if self._names is not None:
-            pairs = [(name, _column(pairs, name)) for name in self._names]
+            names = [_name_in(batch.schema.names, name) for name in self._names]
+            pairs = [(name, _column(pairs, name)) for name in names]
         if self._flatten:
             pairs = [leaf for name, column in pairs for leaf in _fields(name, column)]
         names, arrays = [name for name, _ in pairs], [array for _, array in pairs]
@@ -65,6 +66,11 @@ class Shape:
         pyarrow = imported_pyarrow()
         nothing = [pyarrow.nulls(0, field.type) for field in schema]
         return self.arranged(pyarrow.RecordBatch.from_arrays(nothing, schema=schema)).schema
+
+
+def _name_in(names, path):
+    """Return a path without blanks around it, unless they are part of a column's name."""
+    return path if path in names or path.partition(".")[0] in names else path.strip()
 
 
 def _column(pairs, path):
@@ -119,23 +125,14 @@ def _leaves(path, described):
         yield path, described
 
 
-def name_serde(error):
-    """Have the message of a DecodeError name the option of the command by which an RCFile's cells are read."""
-    if error.option == "serde":
-        with_hint(error, " (Hive's default is --serde binary)")
-
-
 @contextmanager
 def as_data_failure(name):
     """Turn errors of pyarrow, and of records that are not columns, into a Failure that names the input, unless None."""
     pyarrow = imported_pyarrow()
     try:
         yield
-    except columns.MismatchError as error:
-        with_hint(error, " (--widen finds a type for all)")
-        raise
     except typedbytes.DecodeError as error:
-        name_serde(error)
+        name_option(error)
         raise  # reported as everywhere
     except MemoryError:
         raise  # pyarrow's is also an ArrowException

@@ -5,22 +5,20 @@ Not here: what is written. Invariant: a value that does not fit the schema is a 
 
 from __future__ import annotations
 
-import shlex
 from collections import namedtuple
 from contextlib import contextmanager, suppress
 
 from typedbytes import columns
 from typedbytes._base import locations
-from typedbytes._base.magic import SEQUENCE_FILE_NBYTES, is_sequence_file
 from typedbytes.cli._failure import BAD_DATA, IO_ERROR, NO_INPUT, USAGE, Failure, display_name, reason_of, say_message
 from typedbytes.cli._input import progress
 from typedbytes.cli._input.formats import EMPTY
 from typedbytes.cli._input.inputs import opened
 from typedbytes.cli._records.record_type import types_of_columns
-from typedbytes.cli._tables.arrow import name_serde, notes_on_bytes
+from typedbytes.cli._tables.advice import TO_TYPED_BYTES, name_option, repair_advice
+from typedbytes.cli._tables.arrow import notes_on_bytes
 from typedbytes.columns import tables
 from typedbytes.errors import DecodeError
-from typedbytes.sequencefile._files import check_readable, header_of
 
 __all__ = ["batches_of", "bytes_done", "make_plan"]
 
@@ -43,7 +41,7 @@ def make_plan(inputs, rereadables, split_size, widen, types):
                 USAGE, "the inputs are SequenceFiles and typed bytes: pass --pairs to read the typed bytes as pairs too"
             )
         pairs = inputs.pairs or "sequencefile" in kinds
-        structure = {"pairs": pairs, "dialect": inputs.dialect, **types_of_columns(types, pairs)}
+        structure = {"pairs": pairs, "dialect": inputs.dialect, **inputs.text, **types_of_columns(types, pairs)}
     names = {source.path: display_name(source.name) for source in rereadables}
     files = [source.path for source in rereadables]
     with _as_usage_failure(), _as_input_failure(names):
@@ -82,7 +80,9 @@ def _kind(rereadable, inputs, widen):
         kind, source = inputs.recognised(source, name)
         if kind not in ("sequencefile", "typedbytes", "rcfile", EMPTY):
             what = "--widen works only with" if widen else "a folder can be written only from"
-            advice = inputs.part_files_advice(name) or ("leave out --widen" if widen else "give -o a file")
+            command = TO_TYPED_BYTES.get(kind)
+            other = f"leave out --widen{f', or make typed bytes by {command}' if command else ''}"
+            advice = inputs.part_files_advice(name) or (other if widen else "give -o a file")
             raise Failure(
                 USAGE,
                 f"{display_name(name)}: {what} SequenceFiles, RCFiles and typed bytes, and this is {kind}: {advice}",
@@ -117,29 +117,6 @@ def bytes_done(splits):
     return add
 
 
-def _repair_advice(error, path):
-    """Return advice to replace a damaged file by its intact records, if validate can repair it in place.
-
-    Nothing is said where a description of a class, or a codec, may be what is wrong: the repair would drop all records.
-    """
-    is_remote = bool(path) and locations.is_url(path)
-    if not path or is_remote and ("::" in path or path.startswith("http")):  # what is in an archive is only read
-        return ""
-    try:
-        with locations.opened_to_recognise(path) if is_remote else open(path, "rb") as file:
-            if not is_sequence_file(file.read(SEQUENCE_FILE_NBYTES)):
-                return ""
-            file.seek(0)
-            header = header_of(file)
-            check_readable(header)
-    except Exception:  # each file system has errors of its own
-        return ""
-    if error.message.startswith((f"{header.key_class}: ", f"{header.value_class}: ")):
-        return ""
-    quoted = shlex.quote(path)
-    return f" (copy it, then typedbytes validate --repair {quoted} {quoted} keeps only the intact records)"
-
-
 @contextmanager
 def _as_usage_failure():
     """Turn what the columns of RCFiles cannot be into Failure."""
@@ -157,10 +134,11 @@ def _as_input_failure(names, path=None):
     except (DecodeError, tables.SchemaError) as error:
         path = error.filename
         error.filename = names.get(path, path)
-        is_damage = isinstance(error, DecodeError) and not isinstance(error, columns.MismatchError)
-        if is_damage:
-            name_serde(error)
-        raise Failure(BAD_DATA, f"{error}{_repair_advice(error, path) if is_damage else ''}") from None
+        advice = ""
+        if isinstance(error, DecodeError):
+            name_option(error)
+            advice = repair_advice(error, path)
+        raise Failure(BAD_DATA, f"{error}{advice}") from None
     except FileNotFoundError as error:
         path = error.filename or path
         raise Failure(NO_INPUT, f"{names.get(path, path)}: {reason_of(error)}") from None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 import re
-import sys
 from contextlib import contextmanager
 from functools import partial
 
@@ -18,6 +18,7 @@ from typedbytes.cli._arguments import (
     KEY_CLASS,
     KEY_TYPE,
     OUTPUT,
+    SERDE,
     TYPE,
     VALUE_CLASS,
     FileSettings,
@@ -26,19 +27,21 @@ from typedbytes.cli._arguments import (
     size,
     switch,
 )
-from typedbytes.cli._failure import BAD_DATA, USAGE, Failure, display_name, nearest, say_message
-from typedbytes.cli._input.formats import INPUTS, NAMES
-from typedbytes.cli._input.inputs import Inputs, opened
+from typedbytes.cli._failure import USAGE, Failure, nearest
+from typedbytes.cli._input.formats import INPUTS, NAMES, PAIRS_OF_ROWS
+from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED, NOTE
 from typedbytes.cli._output.records import Records, refuse_compressed
 from typedbytes.cli._records.encoded import Encoded
-from typedbytes.cli._tables.arrow import Shape, as_data_failure, imported_pyarrow, notes_on_bytes
+from typedbytes.cli._tables.advice import repair_advised
+from typedbytes.cli._tables.arrow import Shape, as_data_failure
 from typedbytes.cli._tables.column_order import ColumnOrder
 from typedbytes.cli._tables.inputs import READ_TABLES, batches_of_table
 from typedbytes.cli._tables.one_file import EmptyInputs, write_table
 from typedbytes.cli._tables.text_rows import DELIMITERS
 from typedbytes.columns import type_strings
-from typedbytes.columns._threads import BlocksAhead
+from typedbytes.columns._wanted import text_encoding
+from typedbytes.errors import with_hint
 
 TYPE_CHECKING = False
 
@@ -56,6 +59,15 @@ _ROW = re.compile(r"^\[(\d+)\]")  # at the start of an error's path
 CODECS = ("none", *WRITABLE_CODECS)
 
 
+def _encoding(name):
+    """Return the name of an encoding that an option gives."""
+    try:
+        text_encoding(name, "strict")
+    except LookupError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return name
+
+
 class Settings(FileSettings, RecordForm):
     """The options of convert."""
 
@@ -69,10 +81,9 @@ class Settings(FileSettings, RecordForm):
         "--to", choices=NAMES + TABLES, help="the format of the output (default: by the suffix of OUT, as .parquet)"
     )
     codec: str | None = option("--codec", choices=CODECS, help="sequencefile, parquet: compression (none)")
-    compression: str = option(
+    compression: str | None = option(
         "--compression",
         choices=("record", "block"),
-        default="block",
         help="sequencefile: compress each value, or blocks (block)",
     )
     key_class: str | None = KEY_CLASS
@@ -108,15 +119,21 @@ class Settings(FileSettings, RecordForm):
     schema: str | None = option(
         "--schema", metavar="COLUMNS", help='RCFile: the columns, as "id: long, name: string" (text, by number)'
     )
-    serde: str = option(
-        "--serde",
-        choices=("text", "binary"),
-        default="text",
-        help="RCFile: how Hive wrote the cells: ColumnarSerDe's text, or its default, LazyBinaryColumnarSerDe (text)",
+    serde: str | None = SERDE
+    encoding: str | None = option(
+        "--encoding",
+        type=_encoding,
+        metavar="NAME",
+        help="arrow, parquet, csv: the encoding of the text that is read, as latin-1 (utf-8)",
     )
     type: str | None = TYPE
     key_type: str | None = KEY_TYPE
     output: str | None = OUTPUT
+
+    @property
+    def column_names(self) -> list[str] | None:
+        """The names that --columns gives."""
+        return self.columns.split(",") if self.columns else None
 
     @property
     def plain(self) -> bool:  # type: ignore[override]
@@ -189,7 +206,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     of the fields of MAPs, as value.price, and --columns chooses some. Without records the table is
     empty.
     An RCFile is a table too, whose columns --schema names and types; a folder of RCFiles becomes one
-    of tables.
+    of tables. --encoding reads text that is not UTF-8, as that of Python 2 may be; a table has it in
+    UTF-8.
 
     examples:
       typedbytes convert out -o words.parquet
@@ -212,7 +230,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     types = _types(settings)
     if (settings.columns or settings.flatten) and not is_table:
         raise Failure(USAGE, f"--columns and --flatten are for {', '.join(TABLES)}, not for {settings.target}")
-    shape = Shape(settings.columns.split(",") if settings.columns else None, settings.flatten)
+    _check_compression(settings)
+    shape = Shape(settings.column_names, settings.flatten)
     check, notes = CHECK_UNDECIDED if is_table else NOTE, settings.target != "sequencefile"
     inputs = Inputs(
         settings,
@@ -222,6 +241,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
         notes,
         settings.natural and not settings.plain,
         notes_partitions=True,
+        only_for=_formats_of_options(settings, is_table),
     )
     if settings.output and not settings.output_file():
         from typedbytes.cli._tables.folder import write_folder
@@ -236,9 +256,11 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     if settings.target == "parquet":
         refuse_compressed("a Parquet file", output)
     if is_table:
+        from typedbytes.cli._tables.batches import as_they_come, widened
+
         empty = EmptyInputs(inputs, types)
         is_read_twice = settings.widen and not types  # given types fit all records
-        batches = _widened(inputs) if is_read_twice else _as_they_come(inputs, types, empty)
+        batches = widened(inputs) if is_read_twice else as_they_come(inputs, types, empty)
         write_table(batches, output, settings.target, settings.codec, shape, empty)
         return None
     classes = {"key_class": settings.key_class, "value_class": settings.value_class}
@@ -247,27 +269,56 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     elif settings.codec in (None, "none"):
         options = {"codec": "default", "compression": "none", **classes}
     else:
-        options = {"codec": settings.codec, "compression": settings.compression, **classes}
+        options = {"codec": settings.codec, "compression": settings.compression or "block", **classes}
     keeps_names = settings.structs == "map"
     order = None if keeps_names and not settings.pairs else ColumnOrder(keeps_names)
     with Records(settings, output, **options) as records:
         for name in inputs:
             tables = {form: partial(_table_reader, form, name, inputs, keeps_names, order) for form in READ_TABLES}
-            with inputs.reading(name, others=tables) as reader:
+            with inputs.reading(name, others=tables) as reader, repair_advised(name, settings.target):
                 records.copy(reader)
 
 
 def _rcfile_options(settings):
     """Return what columns.read is to know of RCFiles, of which only the columns that are written are read."""
-    schema, names = None, settings.columns and settings.columns.split(",")
+    schema, names = None, settings.column_names
     if settings.schema is not None:
         try:
             schema = type_strings.row_types(settings.schema)
         except ValueError as error:
             raise Failure(USAGE, f"--schema: {error}") from None
     if names:
+        names = map(str.strip, names)
         names = list(dict.fromkeys(name if schema and name in schema else name.partition(".")[0] for name in names))
-    return {"schema": schema, "serde": settings.serde, "columns": names or None}
+    text = {"encoding": settings.encoding} if settings.encoding else {}
+    return {"schema": schema, "serde": settings.serde or "text", "columns": names or None, **text}
+
+
+def _check_compression(settings):
+    """Raise Failure for a compression that the output does not have."""
+    is_none = settings.codec in (None, "none")
+    if settings.target not in ("sequencefile", "parquet") and not is_none:
+        name, is_folder = settings.output or "OUT", settings.output and not settings.output_file()
+        by_name = "" if is_folder else f": -o {name.removesuffix('.gz')}.gz is compressed by its name"
+        raise Failure(USAGE, f"--codec is for sequencefile and parquet, not for {settings.target}{by_name}")
+    if settings.compression and settings.target != "sequencefile":
+        raise Failure(USAGE, f"--compression is for sequencefile, not for {settings.target}")
+    if settings.compression and is_none:
+        raise Failure(USAGE, "--compression needs a --codec, such as gzip")
+
+
+def _formats_of_options(settings, is_table):
+    """Return by options that are given the formats of inputs to which they apply; raise Failure for an --encoding."""
+    found = {}
+    if settings.schema is not None or settings.serde:
+        found["--schema and --serde are"] = ("rcfile",)
+    if settings.encoding:
+        if not is_table:
+            raise Failure(USAGE, f"--encoding is for {', '.join(TABLES)}, not for {settings.target}")
+        if settings.type is not None or settings.key_type is not None:
+            raise Failure(USAGE, "--encoding cannot be used with --type, which says what values are")
+        found["--encoding is"] = INPUTS
+    return found
 
 
 def _check_widen(is_table, inputs):
@@ -303,6 +354,8 @@ def _encoded_batches(batches, pairs, is_hive, keeps_names):
         try:
             columns.write(sink, batch if pairs else {"value": _rows(batch, keeps_names)}, **options)
         except typedbytes.EncodeError as error:
+            if pairs and batch.num_columns > 2:
+                with_hint(error, f" ({PAIRS_OF_ROWS})")
             error.path = _ROW.sub(lambda row: f"[{int(row[1]) + nrows}]", error.path)
             raise
         yield sink.getvalue()
@@ -316,59 +369,6 @@ def _rows(batch, keeps_names):
     return tuple(batch.columns) or [()] * batch.num_rows
 
 
-def _as_they_come(inputs, columns_of_types, empty):
-    """Yield (name, batch) of all inputs."""
-    notes: set[str] = set()
-    types: dict[str, str] = {}
-    for name in inputs:
-        with opened(name) as source, as_data_failure(name):
-            for batch in _batches_of(source, name, inputs, notes, types, columns_of_types, empty):
-                yield name, batch
-
-
-def _widened(inputs):
-    """Yield (name, batch) of all inputs, in one schema."""
-    from typedbytes.cli._input.rereadable import rereadable_inputs
-    from typedbytes.cli._tables.plan import batches_of, bytes_done, make_plan
-
-    imported_pyarrow()
-    with rereadable_inputs(inputs) as rereadables:
-        plan = make_plan(inputs, rereadables, sys.maxsize, widen=True, types={})
-        done = bytes_done(plan.splits)
-        for split in plan.splits:
-            for batch in batches_of(split, plan):
-                yield plan.names[split.path], batch
-            done(split)
-
-
-def _batches_of(source, name, inputs, notes, types, columns_of_types, empty):
-    """Yield the rows of a table, or the records of another input, as batches.
-
-    notes, types: those on columns and of them so far. columns_of_types: those that --type and --key-type name.
-    """
-    from typedbytes.cli._records.record_type import types_of_columns
-
-    form, source = inputs.recognised(source, name)
-    if form in READ_TABLES:
-        yield from batches_of_table(source, form, name, inputs.rcfile)
-        return
-    source = inputs.source_of(inputs.check_for_pairs(source, form, name), form, name)
-    pairs = inputs.pairs or form == "sequencefile"
-    file = getattr(source, "sequence_file", None)
-    if file is not None:
-        empty.classes = empty.classes or (file.key_class, file.value_class)
-        BlocksAhead(os.cpu_count() or 1).start(file)
-    options = {"pairs": pairs, **types_of_columns(columns_of_types, pairs)}
-    batches = columns.read(source, dialect=inputs.dialect, **options)
-    for note in notes_on_bytes(batches.schema):
-        if note not in notes:
-            notes.add(note)
-            say_message(note)
-    for batch in batches:
-        _check_types(batch.schema, types, name)
-        yield imported_pyarrow().record_batch(batch)
-
-
 def _types(settings):
     """Return the types of columns that --type and --key-type name."""
     if settings.type is None and settings.key_type is None:
@@ -380,15 +380,3 @@ def _types(settings):
     from typedbytes.cli._records.record_type import types_of
 
     return types_of(settings.type, settings.key_type)
-
-
-def _check_types(found, types, name):
-    """Raise Failure for a column of another type than before, where Arrow has one type for several of ours."""
-    for column, kind in found.items():
-        before = types.setdefault(column, kind)
-        if kind != before:
-            message = (
-                f"the column {column} holds {kind}, and that of the inputs before {before} "
-                "(--widen finds a type for all)"
-            )
-            raise Failure(BAD_DATA, f"{display_name(name)}: {message}")
