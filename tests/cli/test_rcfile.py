@@ -265,3 +265,20 @@ def test_files_without_bytes_among_rcfiles(warehouse, tmp_path):
     assert table_of(tmp_path / "table") == table_of(tmp_path / "alone")
     some = [str(warehouse / name) for name in ("000000_", "000000_0", "000001_0x", "000001_0")]
     assert pyarrow.table(columns.read(some)) == pyarrow.table(columns.read(some[1::2]))
+
+
+@pytest.mark.parametrize("name", [name for name, each in FILES.items() if each["serde"] == "binary"])
+def test_cells_of_hives_default_serialization_are_valid(name, rcfile, tmp_path):
+    """They were called text that is not UTF-8, and a repair left their rows out."""
+    path, out = rcfile(name), str(tmp_path / "rows.tb")
+    expected = [tuple(each.values()) for each in pyarrow.table(columns.read(path, serde="binary")).to_pylist()]
+    for words in ([], ["--serde", "binary"]):
+        (row,) = map(json.loads, good("validate", *words, "--repair", out, path).splitlines())
+        assert (row["ok"], row["records"], row["lost bytes"]) == (True, len(expected), 0)
+    with open(out, "rb") as file:
+        assert list(tb.Reader(file)) == expected
+
+
+def test_the_serialization_of_cells_is_for_rcfiles(file):
+    message = bad(64, "validate", "--serde", "binary", path := file(tb.dumps(1)))[1]
+    assert message == f"{path}: --serde is for rcfile, and this is typedbytes"

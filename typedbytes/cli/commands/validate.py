@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from typedbytes.cli._arguments import KEY_TYPE, TYPE, UNICODE_ERRORS, ReportSettings, integer, option
+from typedbytes.cli._arguments import KEY_TYPE, SERDE, TYPE, UNICODE_ERRORS, ReportSettings, integer, option
 from typedbytes.cli._failure import BAD_DATA, OK, USAGE, Failure, display_name, escaped
 from typedbytes.cli._input import formats
 from typedbytes.cli._input.inputs import Inputs, opened, report_skipped
@@ -32,6 +32,7 @@ class Settings(ReportSettings):
     )
     type: str | None = TYPE
     key_type: str | None = KEY_TYPE
+    serde: str | None = SERDE
     repair: str | None = option("--repair", metavar="OUT", help="copy every intact record of one input to OUT")
     nfaults: int = option(
         "-n", type=integer, default=10, metavar="N", help="report the first N faults of an input (10)"
@@ -55,17 +56,17 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
 
     An input is good if typedbytes.Reader accepts it with its default options: the whole format,
     STRINGs in UTF-8, keys of a MAP that Python can hash, pickles of the safe types only. Data of
-    Python 2 often has text in Latin-1: --unicode-errors surrogateescape accepts it. The report has
-    the first faults: offset, record, path and the bytes around. The first fault of an input is also
-    written to stderr, the other inputs are still read, and the exit code is that of the first bad
-    one.
+    Python 2 often has text in Latin-1: --unicode-errors surrogateescape accepts it. The cells of an
+    RCFile may be any bytes. The report has the first faults: offset, record, path and the bytes
+    around. The first fault of an input is also written to stderr, the other inputs are still read,
+    and the exit code is that of the first bad one.
 
     With --type each value must also fit a record class; what does not is a fault with its path.
 
     --repair copies the intact records: of a SequenceFile also those after damage, of a stream those
     around values that are complete but wrong, and those before its structure breaks. Of an RCFile
-    the rows before and after damaged groups become typed bytes. The report says how many there
-    were, and how many bytes are lost. OUT may be FILE.
+    the rows before and after damaged groups become typed bytes, of BYTES with --serde binary. The
+    report says how many there were, and how many bytes are lost. OUT may be FILE.
 
     examples:
       typedbytes validate part-0*.tb
@@ -73,7 +74,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
       typedbytes validate --type visits:Visit visits.tb
       hadoop jar hadoop-streaming.jar dumptb out | typedbytes validate --pairs
     """
-    inputs = Inputs(settings, CHECK_UNDECIDED if settings.repair is not None else None)
+    only_for = {"--serde is": ("rcfile",)} if settings.serde else None
+    inputs = Inputs(settings, CHECK_UNDECIDED if settings.repair is not None else None, only_for=only_for)
     if settings.repair is not None:
         _check_repair(settings.repair, inputs, settings.output)
     types = settings.types()
@@ -107,7 +109,7 @@ def _check_repair(target, inputs, output):
 def _validated(name, inputs, settings, types, rows):
     """Validate an input, append its row of the report, and return the exit code."""
     with opened(name) as source:
-        form, source = inputs.recognised(source)
+        form, source = inputs.recognised(source, name)
         source = inputs.check_for_pairs(source, form, name)
         opening = formats.Opening(display_name(name), settings.pairs, settings.dialect, settings.max_bytes)
         if form == "rcfile":
@@ -146,7 +148,9 @@ def _validated_rows(name, source, opening, settings, types, rows):
     """Validate an RCFile as _validated does; after damage reading goes on at the next sync marker."""
     recent = RecentBytesReader(source)
     windows: list[tuple[bytes, int]] = []  # around what was skipped
-    file = formats.rows_of_rcfile(recent, opening, resync=True)
+    file = formats.rows_of_rcfile(recent, opening, resync=True, serde=settings.serde or "text")
+    # Which serde wrote the cells is not in the file: any bytes may be right.
+    decoding = {**settings.decoding(), "unicode_errors": "surrogateescape", **types}
 
     def pieces():
         data = True
@@ -157,7 +161,7 @@ def _validated_rows(name, source, opening, settings, types, rows):
 
     with _repaired_file(settings.repair) as keep:
         encoded = RecentBytesReader(Encoded(pieces()))
-        finder = FaultFinder(encoded, settings.nfaults, settings.max_bytes, {**settings.decoding(), **types}, keep)
+        finder = FaultFinder(encoded, settings.nfaults, settings.max_bytes, decoding, keep)
         with formats.reader_of(encoded, "typedbytes", opening, True) as reader:
             finder.run(reader)
     row = _row(name, not (finder.nfaults or file.skipped), finder.nintact, unit(reader), file.offset)
