@@ -63,7 +63,7 @@ cdef class Reader(RecordFrames):
     cdef RecordForm form
     cdef State state
     cdef bint resync
-    cdef bint looks_for_markers           # in each record: its bytes are not decoded, so nothing else tells a wrong length
+    cdef bint looks_for_markers           # in each record: no decoding would tell that its length is wrong
     cdef ShortRecords short
     cdef bint holds_typed                 # both classes are TypedBytesWritable
     cdef bint holds_common                # records may have a form that is copied without the GIL
