@@ -36,7 +36,7 @@ def paths(tmp_path):
     return str(tmp_path / "events.seq"), str(tmp_path / "classes")
 
 
-def test_commands_read_described_classes(paths):
+def test_commands_read_described_classes(paths, tmp_path):
     file, classes = paths
     rows = [json.loads(line) for line in good("to-json", "--plain", "--classes", classes, file).splitlines()]
     assert rows == [[line["key"], line["value"]] for line in LINES]
@@ -44,6 +44,9 @@ def test_commands_read_described_classes(paths):
     assert tb.Decoder().decode_pairs(head) == [("k0", EVENTS[0])]
     for command in ("cat", "dumptb"):
         assert b"com.example" not in good(command, "--classes", classes, file)
+    with open(file, "rb") as source:
+        good("loadtb", "--classes", classes, str(tmp_path / "a.seq"), stdin=source.read())
+    assert b"com.example" not in good("cat", str(tmp_path / "a.seq"))
     assert b"com.example" in good("cat", file)
 
 

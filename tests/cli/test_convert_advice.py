@@ -5,6 +5,7 @@ Not here: what is written. Invariant: no option that was given is ignored in sil
 
 import re
 import shlex
+import subprocess
 
 import pyarrow
 import pyarrow.parquet
@@ -45,6 +46,13 @@ def test_text_in_another_encoding_names_the_option(words, out, latin, tmp_path):
     assert "--repair" not in said
     good(*convert, "--encoding", "latin-1")
     assert rows_of(tmp_path / out) == ROWS
+
+
+def test_a_type_has_no_encoding(latin, tmp_path):
+    convert = ["convert", "--to", "parquet", "--key-type", "builtins:int", "--type", "builtins:str", latin]
+    for out in ("a.parquet", "a/"):
+        said = run(*convert, "-o", f"{tmp_path}/{out}").stderr.decode()
+        assert "not UTF-8" in said and "--encoding" not in said and "--repair" not in said
 
 
 def test_messages_of_text_in_another_encoding_name_the_command(latin):
@@ -124,6 +132,20 @@ def test_the_repair_of_an_input_is_in_every_message(to, tmp_path):
     assert said.startswith(f"{path}: ") and said.endswith(f" (copy it, then {repair} keeps only the intact records)")
     assert run(*shlex.split(repair)[1:]).returncode == 65
     good(*convert)
+
+
+def test_joined_sequencefiles_are_cut_and_not_repaired(latin, tmp_path):
+    """The repair that was advised left out all records after the first file."""
+    with open(latin, "rb") as file:
+        data = file.read()
+    path = tmp_path / "merged.seq"
+    path.write_bytes(data + data)
+    said = bad(65, "convert", "--to", "json", str(path))[1]
+    assert "another SequenceFile starts here" in said and "--repair" not in said
+    offset = int(re.search(r"at offset (\d+)", said)[1])
+    cut = f"tail -c +$(({offset}+1)) {path} > {tmp_path}/second.seq"
+    subprocess.run(["bash", "-c", cut], check=True)
+    assert (tmp_path / "second.seq").read_bytes() == data
 
 
 def test_offsets_are_those_of_the_file(latin, tmp_path):

@@ -275,6 +275,7 @@ class SequenceFileSettings(InputSettings):
     max_bytes: int | None = option(
         "--max-bytes", type=positive, metavar="N", help="refuse a record or block of more than N bytes"
     )
+    classes: str | None = CLASSES
 
 
 def number_option(group: str | None = None) -> Any:

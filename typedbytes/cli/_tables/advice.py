@@ -25,6 +25,7 @@ __all__ = ["TO_TYPED_BYTES", "name_option", "repair_advice", "repair_advised", "
 
 #: By format, the command that makes typed bytes of what --widen cannot read twice.
 TO_TYPED_BYTES = {"json": "typedbytes from-json", "block": "typedbytes cat"}
+_JOINED = "another SequenceFile starts here"
 _ENCODING = "text in another encoding (--encoding latin-1, or its name)"
 
 
@@ -33,7 +34,7 @@ def name_option(error: DecodeError) -> None:
     if error.option == "serde":
         other = f", or {_ENCODING}" if error.code == STRING else ""
         with_hint(error, f" (Hive's default is --serde binary){other}")
-    elif error.option == "unicode_errors":
+    elif error.option == "unicode_errors" and error.hint:  # that of columns.read; there is none with a type
         with_hint(error, f": {_ENCODING}")
 
 
@@ -63,8 +64,8 @@ def repair_advised(name: str, target: str = "") -> Iterator[None]:
 def repair_advice(error: DecodeError, path: str | None) -> str:
     """Return advice to replace a damaged file by its intact records, if validate can repair it in place.
 
-    Nothing is said where a description of a class, a codec, or an option may be what is wrong: the repair would drop
-    intact records.
+    Nothing is said of files that were joined, nor where a description of a class, a codec, or an option may be what is
+    wrong: the repair would drop intact records.
     """
     if error.option is not None or isinstance(error, columns.MismatchError):
         return ""
@@ -80,7 +81,7 @@ def repair_advice(error: DecodeError, path: str | None) -> str:
             check_readable(header)
     except Exception:  # each file system has errors of its own
         return ""
-    if error.message.startswith((f"{header.key_class}: ", f"{header.value_class}: ")):
+    if error.message.startswith((f"{header.key_class}: ", f"{header.value_class}: ", _JOINED)):
         return ""
     quoted = shlex.quote(path)
     return f" (copy it, then typedbytes validate --repair {quoted} {quoted} keeps only the intact records)"

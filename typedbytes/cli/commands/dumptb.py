@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typedbytes.cli._arguments import CLASSES, OUTPUT, SequenceFileSettings, switch
+from typedbytes.cli._arguments import OUTPUT, SequenceFileSettings, switch
 from typedbytes.cli._failure import OK
 from typedbytes.cli._input.formats import CHUNK_NBYTES, sequence_file_reader
 from typedbytes.cli._input.inputs import Inputs, check_if_empty, opened, report_skipped
@@ -17,7 +17,6 @@ class Settings(SequenceFileSettings):
     """The options of dumptb."""
 
     resync: bool = switch("--resync", help="continue after damage at the next sync marker")
-    classes: str | None = CLASSES
     output: str | None = OUTPUT
 
 
