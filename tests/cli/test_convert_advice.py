@@ -134,6 +134,12 @@ def test_the_repair_of_an_input_is_in_every_message(to, tmp_path):
     good(*convert)
 
 
+@pytest.mark.parametrize("to", ["parquet", "json"])
+def test_a_limit_that_was_given_is_no_damage(to, latin):
+    said = bad(65, "convert", "--max-bytes", "3", "--to", to, latin)[1]
+    assert "max_bytes=3" in said and "--repair" not in said
+
+
 def test_joined_sequencefiles_are_cut_and_not_repaired(latin, tmp_path):
     """The repair that was advised left out all records after the first file."""
     with open(latin, "rb") as file:

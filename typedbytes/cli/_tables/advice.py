@@ -13,7 +13,7 @@ from typedbytes._base import locations
 from typedbytes._base.codes import STRING
 from typedbytes._base.magic import SEQUENCE_FILE_NBYTES, is_sequence_file
 from typedbytes.cli._failure import BAD_DATA, Failure, display_name
-from typedbytes.errors import DecodeError, with_hint
+from typedbytes.errors import DecodeError, LimitError, with_hint
 from typedbytes.sequencefile._files import check_readable, header_of
 
 TYPE_CHECKING = False
@@ -45,17 +45,17 @@ def widen_advice(form: str) -> str:
 
 
 @contextmanager
-def repair_advised(name: str, target: str = "") -> Iterator[None]:
+def repair_advised(name: str, has_limit: bool, target: str = "") -> Iterator[None]:
     """Turn an error in the data of an input into a Failure that names it, if there is a command that repairs it.
 
-    target: the format of the output, if it is not a table.
+    has_limit: larger records are no damage. target: the format of the output, if it is not a table.
     """
     try:
         yield
     except DecodeError as error:
         if target == "block" and error.option == "unicode_errors":
             with_hint(error, " (typedbytes cat --to block --unicode-errors surrogateescape accepts it)")
-        advice = repair_advice(error, name)
+        advice = "" if has_limit and isinstance(error, LimitError) else repair_advice(error, name)
         if not advice:
             raise
         raise Failure(BAD_DATA, f"{display_name(name)}: {error}{advice}") from None

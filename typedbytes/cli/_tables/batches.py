@@ -30,7 +30,8 @@ def as_they_come(inputs, columns_of_types, empty):
     notes: set[str] = set()
     types: dict[str, str] = {}
     for name in inputs:
-        with opened(name) as source, repair_advised(name), as_data_failure(name):
+        advised = repair_advised(name, inputs.max_bytes is not None)
+        with opened(name) as source, advised, as_data_failure(name):
             for batch in _batches_of(source, name, inputs, notes, types, columns_of_types, empty):
                 yield name, batch
 

@@ -275,7 +275,8 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     with Records(settings, output, **options) as records:
         for name in inputs:
             tables = {form: partial(_table_reader, form, name, inputs, keeps_names, order) for form in READ_TABLES}
-            with inputs.reading(name, others=tables) as reader, repair_advised(name, settings.target):
+            advised = repair_advised(name, inputs.max_bytes is not None, settings.target)
+            with inputs.reading(name, others=tables) as reader, advised:
                 records.copy(reader)
 
 
