@@ -84,6 +84,8 @@ def test_the_text_of_typed_bytes_and_of_rcfiles_has_the_encoding(file, tmp_path)
         ("--encoding latin-9x p.tb --to arrow", "argument --encoding: unknown encoding: latin-9x"),
         ("--serde binary c.csv -o x.csv", "c.csv: --schema and --serde are for rcfile, and this is csv"),
         ("--serde text p.tb --to json", "p.tb: --schema and --serde are for rcfile, and this is typedbytes"),
+        ("--structs map --pairs p.tb --to json", "p.tb: --structs is for arrow, parquet, arrow-file, rcfile, csv, tsv, "
+         "and this is typedbytes"),
         ("--schema a:int p.tb --to parquet -o folder/", "p.tb: --schema and --serde are for rcfile, and this is "
          "typedbytes"),
         ("--codec gzip c.csv -o x.csv", "--codec is for sequencefile and parquet, not for csv: -o x.csv.gz is "

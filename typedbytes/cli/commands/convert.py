@@ -313,6 +313,8 @@ def _formats_of_options(settings, is_table):
     found = {}
     if settings.schema is not None or settings.serde:
         found["--schema and --serde are"] = ("rcfile",)
+    if settings.structs:
+        found["--structs is"] = READ_TABLES
     if settings.encoding:
         if not is_table:
             raise Failure(USAGE, f"--encoding is for {', '.join(TABLES)}, not for {settings.target}")
