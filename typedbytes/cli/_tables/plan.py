@@ -15,8 +15,7 @@ from typedbytes.cli._input import progress
 from typedbytes.cli._input.formats import EMPTY
 from typedbytes.cli._input.inputs import opened
 from typedbytes.cli._records.record_type import types_of_columns
-from typedbytes.cli._tables.advice import TO_TYPED_BYTES, name_option, repair_advice
-from typedbytes.cli._tables.arrow import notes_on_bytes
+from typedbytes.cli._tables.arrow import TO_TYPED_BYTES, name_option, notes_on_bytes, repair_advice
 from typedbytes.columns import tables
 from typedbytes.errors import DecodeError
 

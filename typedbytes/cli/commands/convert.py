@@ -33,14 +33,11 @@ from typedbytes.cli._input.inputs import Inputs
 from typedbytes.cli._input.pair_detection import CHECK_UNDECIDED, NOTE
 from typedbytes.cli._output.records import Records, refuse_compressed
 from typedbytes.cli._records.encoded import Encoded
-from typedbytes.cli._tables.advice import repair_advised
-from typedbytes.cli._tables.arrow import Shape, as_data_failure
+from typedbytes.cli._tables.arrow import Shape, as_data_failure, repair_advised
 from typedbytes.cli._tables.column_order import ColumnOrder
 from typedbytes.cli._tables.inputs import READ_TABLES, batches_of_table
-from typedbytes.cli._tables.one_file import EmptyInputs, write_table
 from typedbytes.cli._tables.text_rows import DELIMITERS
 from typedbytes.columns import type_strings
-from typedbytes.columns._wanted import text_encoding
 from typedbytes.errors import with_hint
 
 TYPE_CHECKING = False
@@ -62,7 +59,7 @@ CODECS = ("none", *WRITABLE_CODECS)
 def _encoding(name):
     """Return the name of an encoding that an option gives."""
     try:
-        text_encoding(name, "strict")
+        columns.read(b"", encoding=name)
     except LookupError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return name
@@ -256,7 +253,7 @@ def run(settings: Settings, output: CommandOutput) -> int | None:
     if settings.target == "parquet":
         refuse_compressed("a Parquet file", output)
     if is_table:
-        from typedbytes.cli._tables.batches import as_they_come, widened
+        from typedbytes.cli._tables.one_file import EmptyInputs, as_they_come, widened, write_table
 
         empty = EmptyInputs(inputs, types)
         is_read_twice = settings.widen and not types  # given types fit all records
