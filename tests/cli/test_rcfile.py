@@ -122,7 +122,7 @@ def test_cells_of_hives_default_serialization_name_the_option(words, rcfile, tmp
 def test_text_that_is_not_utf8_names_the_option(file):
     path = file(rcfiles.header(1) + rcfiles.group([[b"\xbf"]]))
     assert "not UTF-8" in (message := bad(65, "convert", "--to", "csv", path)[1])
-    assert "(Hive's default is --serde binary)" in message
+    assert "(Hive's default is --serde binary; --encoding latin-1, or another name, reads other text)" in message
 
 
 def test_a_repair_goes_on_after_damage_and_reports_all_of_the_loss(file, tmp_path):

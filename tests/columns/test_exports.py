@@ -242,6 +242,12 @@ def test_options_that_a_lazy_frame_does_not_have(folder, options, message):
         columns.scan_polars(folder, **options)
 
 
+def test_an_option_that_is_none_is_not_given(folder):
+    for types in ({}, {"key_type": str, "value_type": int}):
+        frame = columns.scan_polars(folder, schema=None, on_mismatch=None, columns=None, **types)
+        assert frame.collect().equals(columns.scan_polars(folder, **types).collect())
+
+
 def test_a_lazy_frame_of_nothing(tmp_path):
     with pytest.raises(FileNotFoundError):
         columns.scan_polars(str(tmp_path / "none" / "part-*"))

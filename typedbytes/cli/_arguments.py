@@ -180,6 +180,11 @@ class InputSettings(Settings):
     recursive: bool = False
     encoding: str | None = None
 
+    @property
+    def text_options(self) -> dict[str, str]:
+        """How columns.read takes text."""
+        return {"encoding": self.encoding} if self.encoding else {}
+
 
 class FileSettings(InputSettings):
     """FILE... and the limits of what is read from them."""

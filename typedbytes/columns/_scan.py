@@ -83,13 +83,15 @@ def scan_polars(
 
 
 def _refuse_options(options, files, pairs):
-    """Raise ValueError for an option of `read` that only RCFiles have here."""
+    """Raise ValueError for an option of `read` that only RCFiles have here, and drop those that are None."""
     from typedbytes.columns import tables
 
     instead = f"{_MERGE}, and {_types_set(pairs)} it"
     select = "a query names those that it needs, as in select(...)"
     for name, advice in {"schema": instead, "on_mismatch": instead, "columns": select}.items():
-        if name in options and not tables.are_rcfiles(files):
+        if options.get(name) is None:
+            options.pop(name, None)
+        elif not tables.are_rcfiles(files):
             raise ValueError(f"scan_polars has {name}= only for RCFiles: {advice}")
 
 
@@ -110,17 +112,18 @@ class _Inferred:
         self._advice = f"{types_set} the schema" if merge else _MERGE
         self._schema = schema
         self._structure = structure
-        self._tables = tables
         self.arrow = schema.arrow
 
     def batches(self, split: Split, columns: list[str] | None) -> Iterator[Any]:
         """Yield the record batches of a split with these columns."""
+        from typedbytes.columns import tables
+
         try:
-            yield from self._tables.batches_of(split, self._schema, self._structure, columns=columns)
-        except self._tables.SchemaError as error:
+            yield from tables.batches_of(split, self._schema, self._structure, columns=columns)
+        except tables.SchemaError as error:
             if error.option != "merge":
                 raise
-            raise self._tables.SchemaError(f"{error.args[0]}: {self._advice}", error.filename) from None
+            raise tables.SchemaError(f"{error.args[0]}: {self._advice}", error.filename) from None
 
 
 class _Typed:

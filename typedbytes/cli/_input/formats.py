@@ -36,7 +36,7 @@ _HINTS = {
     **dict.fromkeys(OTHER_COMPRESSIONS.values(), " data (to be decompressed first)"),
 }
 PAIRS_OF_ROWS = (
-    "typedbytes convert --to arrow --columns KEY,VALUE FILE | typedbytes convert --pairs --from arrow "
+    "typedbytes convert --to arrow --columns KEY,VALUE FILE | typedbytes convert --pairs --from arrow -o OUT "
     "makes pairs of two columns"
 )
 JSON_PIECE_NBYTES = 1 << 20  # of a line that may hold several values
@@ -145,7 +145,8 @@ def rows_of_rcfile(source, opening, resync=False, serde="text"):
     from typedbytes.sequencefile.rcfile import RCFile
 
     if opening.pairs:
-        raise Failure(BAD_DATA, f"{opening.shown}: an RCFile has rows, not pairs: {PAIRS_OF_ROWS}")
+        rows = "an RCFile has rows, not pairs: without --pairs they are read"
+        raise Failure(BAD_DATA, f"{opening.shown}: {rows}; {PAIRS_OF_ROWS}")
     return RCFile(source, serde=serde, dialect=opening.dialect, max_bytes=opening.max_bytes, resync=resync)
 
 

@@ -46,7 +46,8 @@ class Inputs:
     pair_check: what to do about input that looks like pairs, one of pair_detection; None: nothing. rows: the formats of
     rows of text that the command reads. rcfile: what columns.read is to know of RCFiles. notes_classes: say which
     classes of SequenceFiles are not known. plain: all are natural JSON. notes_partitions: say which columns of a table
-    of Hive only its folders have. only_for: by options that are given, the formats to which they apply.
+    of Hive only its folders have. only_for: by options that are given, the formats to which they apply; one input has
+    to be of these.
     """
 
     def __init__(
@@ -68,8 +69,9 @@ class Inputs:
         self.max_bytes = settings.max_bytes
         self.recursive = settings.recursive
         self.rcfile: dict[str, Any] = rcfile or {}
-        self.text = {"encoding": settings.encoding} if settings.encoding else {}  # as columns.read takes it
-        self._only_for = only_for or {}
+        self.text = settings.text_options
+        self._only_for = dict(only_for or {})
+        self._others: dict[str, str] = {}  # by options, what is said of an input to which they do not apply
         self._rows = tuple(rows)
         self._names: list[str] = []
         self._plain = plain
@@ -134,10 +136,20 @@ class Inputs:
             raise Failure(BAD_DATA, f"{display_name(name)}: text among the part files: {advice}")
         if self._plain and form not in ("json", formats.EMPTY):
             raise Failure(USAGE, f"{display_name(name)}: --plain is a form of JSON, and this is {form}")
-        for given, known in self._only_for.items():
-            if form not in known and form != formats.EMPTY:
-                raise Failure(USAGE, f"{display_name(name)}: {given} for {', '.join(known)}, and this is {form}")
+        self._check_options(form, name)
         return form, source
+
+    def _check_options(self, form, name):
+        """Raise Failure at the last input if an option applies to none."""
+        for given, known in list(self._only_for.items()):
+            if form in known:
+                del self._only_for[given]
+                continue
+            if form != formats.EMPTY:
+                message = f"{display_name(name)}: {given} for {', '.join(known)}, and this is {form}"
+                self._others.setdefault(given, message)
+            if given in self._others and [name] == self._names[-1:]:
+                raise Failure(USAGE, self._others[given])
 
     def _recognised(self, source, name):
         if self.format is not None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: By format, the command that makes typed bytes of what --widen cannot read twice.
 TO_TYPED_BYTES = {"json": "typedbytes from-json", "block": "typedbytes cat"}
 _JOINED = "another SequenceFile starts here"
-_ENCODING = "text in another encoding (--encoding latin-1, or its name)"
+_ENCODING = "--encoding latin-1, or another name, reads other text"
 
 
 def imported_pyarrow():
@@ -139,13 +139,16 @@ def _leaves(path, described):
         yield path, described
 
 
-def name_option(error: DecodeError) -> None:
-    """Have the message of a DecodeError name the option of convert by which what is refused is read in a table."""
+def name_table_option(error: DecodeError, is_table: bool = True) -> None:
+    """Have the message of a DecodeError name the option of convert by which what is refused is read.
+
+    is_table: the output is a table too, for which alone there is an encoding.
+    """
     if error.option == "serde":
-        other = f", or {_ENCODING}" if error.code == STRING else ""
-        with_hint(error, f" (Hive's default is --serde binary){other}")
+        other = f"; {_ENCODING}" if is_table and error.code == STRING else ""
+        with_hint(error, f" (Hive's default is --serde binary{other})")
     elif error.option == "unicode_errors" and error.hint:  # that of columns.read; there is none with a type
-        with_hint(error, f": {_ENCODING}")
+        with_hint(error, f" ({_ENCODING})")
 
 
 def widen_advice(form: str) -> str:
@@ -177,10 +180,12 @@ def repair_advice(error: DecodeError, path: str | None) -> str:
     Nothing is said of files that were joined, nor where a description of a class, a codec, or an option may be what is
     wrong: the repair would drop intact records.
     """
-    if error.option is not None or isinstance(error, columns.MismatchError):
+    if error.option is not None or isinstance(error, columns.MismatchError) or not path:
         return ""
-    is_remote = bool(path) and locations.is_url(path)
-    if not path or is_remote and ("::" in path or path.startswith("http")):  # what is in an archive is only read
+    is_remote = locations.is_url(path)
+    if is_remote and ("::" in path or path.startswith("http")):  # what is in an archive is only read
+        return ""
+    if not is_remote and (path == "-" or not os.path.isfile(path)):  # a pipe may wait for ever
         return ""
     try:
         with locations.opened_to_recognise(path) if is_remote else open(path, "rb") as file:
@@ -198,13 +203,16 @@ def repair_advice(error: DecodeError, path: str | None) -> str:
 
 
 @contextmanager
-def as_data_failure(name):
-    """Turn errors of pyarrow, and of records that are not columns, into a Failure that names the input, unless None."""
+def as_data_failure(name, is_table=True):
+    """Turn errors of pyarrow, and of records that are not columns, into a Failure that names the input, unless None.
+
+    is_table: the output is a table.
+    """
     pyarrow = imported_pyarrow()
     try:
         yield
     except typedbytes.DecodeError as error:
-        name_option(error)
+        name_table_option(error, is_table)
         raise  # reported as everywhere
     except MemoryError:
         raise  # pyarrow's is also an ArrowException

@@ -15,7 +15,7 @@ from typedbytes.cli._input import progress
 from typedbytes.cli._input.formats import EMPTY
 from typedbytes.cli._input.inputs import opened
 from typedbytes.cli._records.record_type import types_of_columns
-from typedbytes.cli._tables.arrow import TO_TYPED_BYTES, name_option, notes_on_bytes, repair_advice
+from typedbytes.cli._tables.arrow import TO_TYPED_BYTES, name_table_option, notes_on_bytes, repair_advice
 from typedbytes.columns import tables
 from typedbytes.errors import DecodeError
 
@@ -80,8 +80,9 @@ def _kind(rereadable, inputs, widen):
         if kind not in ("sequencefile", "typedbytes", "rcfile", EMPTY):
             what = "--widen works only with" if widen else "a folder can be written only from"
             command = TO_TYPED_BYTES.get(kind)
-            other = f"leave out --widen{f', or make typed bytes by {command}' if command else ''}"
-            advice = inputs.part_files_advice(name) or (other if widen else "give -o a file")
+            other = "leave out --widen" if widen else "give -o a file"
+            other += f", or make typed bytes by {command}" if command else ""
+            advice = inputs.part_files_advice(name) or other
             raise Failure(
                 USAGE,
                 f"{display_name(name)}: {what} SequenceFiles, RCFiles and typed bytes, and this is {kind}: {advice}",
@@ -135,8 +136,9 @@ def _as_input_failure(names, path=None):
         error.filename = names.get(path, path)
         advice = ""
         if isinstance(error, DecodeError):
-            name_option(error)
-            advice = repair_advice(error, path)
+            name_table_option(error)
+            is_copy = error.filename != display_name(path or "")  # of an input that cannot be read twice
+            advice = "" if is_copy else repair_advice(error, path)
         raise Failure(BAD_DATA, f"{error}{advice}") from None
     except FileNotFoundError as error:
         path = error.filename or path

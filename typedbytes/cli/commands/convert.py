@@ -43,6 +43,8 @@ from typedbytes.errors import with_hint
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typedbytes.cli._output.files import CommandOutput
 
 TABLES = ("arrow", "parquet", *DELIMITERS)
@@ -288,26 +290,33 @@ def _rcfile_options(settings):
     if names:
         names = map(str.strip, names)
         names = list(dict.fromkeys(name if schema and name in schema else name.partition(".")[0] for name in names))
-    text = {"encoding": settings.encoding} if settings.encoding else {}
-    return {"schema": schema, "serde": settings.serde or "text", "columns": names or None, **text}
+    return {"schema": schema, "serde": settings.serde or "text", "columns": names or None, **settings.text_options}
 
 
 def _check_compression(settings):
     """Raise Failure for a compression that the output does not have."""
     is_none = settings.codec in (None, "none")
     if settings.target not in ("sequencefile", "parquet") and not is_none:
-        name, is_folder = settings.output or "OUT", settings.output and not settings.output_file()
-        by_name = "" if is_folder else f": -o {name.removesuffix('.gz')}.gz is compressed by its name"
-        raise Failure(USAGE, f"--codec is for sequencefile and parquet, not for {settings.target}{by_name}")
+        raise Failure(USAGE, f"--codec is for sequencefile and parquet, not for {settings.target}{_by_name(settings)}")
     if settings.compression and settings.target != "sequencefile":
         raise Failure(USAGE, f"--compression is for sequencefile, not for {settings.target}")
     if settings.compression and is_none:
         raise Failure(USAGE, "--compression needs a --codec, such as gzip")
 
 
+def _by_name(settings):
+    """Return what a message says of the compression that the name of an output gives; nothing of a folder's."""
+    if settings.output in (None, "-"):
+        return ": -o OUT.gz is compressed by its name"
+    if not settings.output_file():
+        return ""
+    is_compressed = settings.output.endswith((".gz", ".bz2", ".xz", ".zst"))
+    return f": -o {settings.output}{'' if is_compressed else '.gz'} is compressed by its name"
+
+
 def _formats_of_options(settings, is_table):
     """Return by options that are given the formats of inputs to which they apply; raise Failure for an --encoding."""
-    found = {}
+    found: dict[str, Sequence[str]] = {}
     if settings.schema is not None or settings.serde:
         found["--schema and --serde are"] = ("rcfile",)
     if settings.structs:
@@ -317,7 +326,7 @@ def _formats_of_options(settings, is_table):
             raise Failure(USAGE, f"--encoding is for {', '.join(TABLES)}, not for {settings.target}")
         if settings.type is not None or settings.key_type is not None:
             raise Failure(USAGE, "--encoding cannot be used with --type, which says what values are")
-        found["--encoding is"] = INPUTS
+        found["--encoding is"] = ("typedbytes", "sequencefile", "rcfile")
     return found
 
 
@@ -336,7 +345,7 @@ def _check_widen(is_table, inputs):
 
 @contextmanager
 def _table_reader(form, name, inputs, keeps_names, order, source):
-    with as_data_failure(name):
+    with as_data_failure(name, is_table=False):
         kind = typedbytes.PairReader if inputs.pairs else typedbytes.Reader
         batches = batches_of_table(source, form, name, inputs.rcfile)
         if order:
