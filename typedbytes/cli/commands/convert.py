@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from typedbytes.cli._output.files import CommandOutput
 
 TABLES = ("arrow", "parquet", *DELIMITERS)
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 #: Formats by the ends of the names of outputs.
 SUFFIXES = {
     ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".csv": "csv", ".tsv": "tsv", ".json": "json",
@@ -168,7 +169,7 @@ def _check_output(settings):
 def _format_of_name(name):
     """Return the format that the name of the output says; raise Failure if it says none."""
     stem, suffix = os.path.splitext(os.path.basename(name or ""))
-    if suffix in (".gz", ".bz2", ".xz", ".zst"):
+    if suffix in COMPRESSED:
         suffix = os.path.splitext(stem)[1]
     if suffix not in SUFFIXES:
         known = ", ".join(sorted(SUFFIXES))
@@ -310,7 +311,7 @@ def _by_name(settings):
         return ": -o OUT.gz is compressed by its name"
     if not settings.output_file():
         return ""
-    is_compressed = settings.output.endswith((".gz", ".bz2", ".xz", ".zst"))
+    is_compressed = settings.output.endswith(COMPRESSED)
     return f": -o {settings.output}{'' if is_compressed else '.gz'} is compressed by its name"
 
 
